@@ -12,7 +12,7 @@ const emptyNames = ['', null, ' ', '\t\n', '\u00A0', '\u2007\u202F', '\uFEFF'] a
 const emptyName = fc.constantFrom(...emptyNames);
 const isFull = (of: { readonly name: { readonly first: string; readonly last: string } } | undefined) =>
   of !== undefined && joinName(of.name) !== '';
-const robin = { name: { first: 'Robin', last: 'Doe' } };
+
 describe('an empty name on the service', () => {
   it.each([
     ['a run', planInLists],
@@ -42,49 +42,13 @@ describe('an empty name on the service', () => {
     },
   );
 
-  describe.each(emptyNames)('shown as %j', (name) => {
-    const hold = { field: 'name', reason: 'conflict', base: base.name, service: name };
-
-    it('holds the full name as a conflict, and gives the empty name as the reason', () => {
-      const { moves, holds } = planInLists(makeState({ service: { name } }), member, holdAll);
-      expect({ moves, holds }).toMatchObject({ moves: [], holds: [{ ...hold, mirror: base.name }] });
-      expect(holds[0]?.detail).toContain('the service no longer shows a name');
-    });
-
-    it('holds the name of a user who left and came back, whether or not an editor changed it', () => {
-      const back = makeState({ mirror: { gone: true }, service: { name } });
-      const plan = planInLists(back, member, holdAll);
-      expect(plan).toMatchObject({
-        case: 'return',
-        holds: [{ ...hold, mirror: base.name }],
-        write: { mirror: { name: base.name }, base: { name: base.name, joined: base.joined } },
-      });
-      const edited = makeState({ mirror: { ...robin, gone: true }, service: { name } });
-      expect(planInLists(edited, member, holdAll)).toMatchObject({
-        holds: [{ field: 'name', reason: 'returned', mirror: robin.name }],
-        write: { mirror: robin, base: { name: base.name, joined: base.joined } },
-      });
-    });
-
-    it('holds the full name in a resync, and gives the empty name as the reason', () => {
+  it.each(emptyNames)(
+    'holds the full name in a resync, and gives the empty name %j as the reason',
+    (name) => {
       const plan = inLists(planResyncOf(makeState({ service: { name } }), member, holdAll));
+      const hold = { field: 'name', reason: 'conflict', base: base.name, service: name };
       expect(plan.holds).toMatchObject([{ ...hold, mirror: base.name }]);
       expect(plan.holds[0]?.detail).toContain('the service no longer shows a name');
-    });
-
-    it('keeps the name of a user whom only the team listing shows, with an empty name', () => {
-      const unknown = { email: null, phone: null, roleId: null };
-      const listed = makeState({
-        base: unknown,
-        mirror: { ...unknown, resolved: false },
-        service: null,
-      });
-      expect(planInLists(listed, { ...member, name }, holdAll).write).toBeNull();
-      const lost = makeState({ base: unknown, mirror: null, service: null });
-      expect(planInLists(lost, { ...member, name }, holdAll).write).toMatchObject({
-        mirror: { name: base.name },
-        base: { name: base.name, joined: base.joined },
-      });
-    });
-  });
+    },
+  );
 });

@@ -173,7 +173,7 @@ describe('tooManyRoles', () => {
   it.each([
     [3, []],
     [4, [1, 2, 3, 4]],
-  ])('holds %i role changes only if they are more than 3, and never a phone', async (count, held) => {
+  ])('holds %i role changes only if they are more than 3, and never a phone (S12)', async (count, held) => {
     const { plans } = await stage({ ...roles(count), 8: phone, 9: phone });
     const limits = tooManyRoles(
       plans.map((plan) => ({ plan, resolved: [] })),

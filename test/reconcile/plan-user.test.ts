@@ -3,8 +3,7 @@ import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import { decideEach, type Hold, type HoldReason } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { planInLists } from './in-lists.ts';
-import { takeValues } from '../../src/reconcile/merge/service-values.ts';
-import { holdAll, base, makeState, member, row, shown, without } from './states.ts';
+import { holdAll, base, makeState, member, row, without } from './states.ts';
 import { applyPlan } from './apply-plan.ts';
 
 const merge = (state: UserState) => planInLists(state, member, holdAll);
@@ -15,28 +14,6 @@ const otherValues: UserValues = {
   phone: '15550177',
   roleId: 9n,
 };
-const otherShown = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
-
-describe('a merge', () => {
-  it('pulls the email of a user, and holds the name that the service has emptied', () => {
-    const { holds, write } = merge(makeState({ service: { name: '', email: otherShown.email } }));
-    expect(holds.map(({ field }) => field)).toEqual(['name']);
-    expect(write?.mirror.email).toBe(otherShown.email);
-  });
-
-  it('sends an email that waited for the name together with an edited name', () => {
-    const agreed = { name: { first: 'Anne Marie', last: 'Berg' }, joined: 'Anne Marie Berg' };
-    const { name, email } = otherValues;
-    const hold = { field: 'email', reason: 'unsupported', detail: '', mirror: email } as const;
-    const state = makeState({
-      base: agreed,
-      mirror: { name, email },
-      service: { name: agreed.joined },
-      held: [{ ...hold, base: base.email, service: base.email }],
-    });
-    expect(merge(state)).toMatchObject({ patch: { name, email }, releases: ['email'] });
-  });
-});
 
 describe('the split of a name', () => {
   it.each(['known', 'guessed'] as const)('stays %s when a run settles an edit of the name', (split) => {
@@ -65,11 +42,8 @@ describe('a merge without a base', () => {
 });
 
 describe('a user who left the team and came back', () => {
-  const back = (given: Parameters<typeof makeState>[0]) =>
-    makeState({ ...given, mirror: { gone: true, ...given?.mirror } });
-
   it.each(fields)('holds an edit of %s from before the user left, and does not change base', (field) => {
-    const state = back({ mirror: { [field]: otherValues[field] } });
+    const state = makeState({ mirror: { gone: true, [field]: otherValues[field] } });
     const plan = merge(state);
     const detail = 'the user left the team and came back; the earlier edit waits';
     expect(plan.holds).toMatchObject([{ field, reason: 'returned', detail, mirror: otherValues[field] }]);
@@ -80,14 +54,11 @@ describe('a user who left the team and came back', () => {
     expect(next).toMatchObject({ case: 'merge', held: [field], moves: [], write: null, releases: [] });
   });
 
-  it('keeps the agreed name if the service leaves the name out', () => {
-    const { holds, write } = merge({ ...back({}), service: without('name') });
-    expect([holds, write?.base]).toEqual([[], base]);
-  });
-
   it('keeps the edited halves of a name if the service shows the same name by now', () => {
     const name = { first: 'Anne', last: 'Marie Berg' };
-    const { write } = merge(back({ mirror: { name }, service: { name: 'Anne Marie Berg' } }));
+    const { write } = merge(
+      makeState({ mirror: { gone: true, name }, service: { name: 'Anne Marie Berg' } }),
+    );
     expect(write).toMatchObject({ mirror: { name }, base: { name } });
   });
 });
@@ -150,12 +121,8 @@ describe('a user without a row in the mirror', () => {
   });
 
   it('writes an empty first and last name for a user without a name', () => {
-    for (const name of [null, '', ' ']) {
-      const { write } = merge(makeState({ base: null, mirror: null, service: { name } }));
-      expect(write?.mirror.name).toEqual({ first: '', last: '' });
-      expect(write?.observed.name).toBe(name ?? '');
-    }
-    expect(takeValues({ ...shown, name: null }, base).name).toEqual({ first: '', last: '' });
+    const { write } = merge(makeState({ base: null, mirror: null, service: { name: null } }));
+    expect(write).toMatchObject({ mirror: { name: { first: '', last: '' } }, observed: { name: '' } });
   });
 });
 
@@ -217,12 +184,12 @@ describe('a member whom only the team listing shows', () => {
 
   it('changes neither mirror nor base of a known user, and keeps the edits', () => {
     const state = makeState({ mirror: { ...otherValues, joined: 'Anne  Berg' }, service: null });
-    const plan = planInLists(state, { ...member, name: 'Another Name', role: null }, holdAll);
-    expect(plan).toMatchObject({ case: 'unresolved', moves: [], holds: [] });
-    expect(plan.write?.base).toMatchObject(base);
-    expect(plan.write?.mirror).toMatchObject(otherValues);
-    expect(plan.write?.observed).toMatchObject({ name: 'Anne  Berg', role: 'agent', resolved: false });
-    expect(planInLists(applyPlan(state, plan), member, holdAll).write).toBeNull();
+    const { write } = planInLists(state, { ...member, name: 'Another Name', role: null }, holdAll);
+    expect(write).toMatchObject({
+      base,
+      mirror: otherValues,
+      observed: { name: 'Anne  Berg', role: 'agent' },
+    });
   });
 
   it('keeps the agreed name, not the name of the listing, if base also has an address of the user', () => {
@@ -264,8 +231,12 @@ describe('a row that only the mirror has', () => {
     ['missing', {}],
     ['waiting', { mirror: { gone: true } }],
     ['forget', { mirror: null }],
-  ] as const)('holds nothing if base has the user too: case %s', (userCase, given) => {
-    const plan = planInLists(makeState({ ...given, service: null }), undefined, holdAll);
-    expect(plan).toMatchObject({ case: userCase, holds: [], write: null });
-  });
+    ['waiting', { mirror: null, base: null }],
+  ] as const)(
+    'holds nothing if base has the user, too, or neither has the user: case %s',
+    (userCase, given) => {
+      const plan = planInLists(makeState({ ...given, service: null }), undefined, holdAll);
+      expect(plan).toMatchObject({ case: userCase, holds: [], write: null });
+    },
+  );
 });

@@ -333,6 +333,7 @@ describe('right before an edit is sent', () => {
       base: { email: 'user1@example.com', roleId: 5n },
       held: [{ field: 'email', reason: 'conflict', service: 'service@example.com' }],
     });
+    expect(show(1n).held[0]?.detail).toBe('both sides changed it since they last agreed');
     expect(notes.counts).toEqual({ held: 1 });
   });
 

@@ -33,7 +33,8 @@ describe('an edit of a field that the service does not show', () => {
       const plan = planInLists(state, member, { ...holdAll, [field]: policy });
       expect(plan).toMatchObject({ moves: [], patch: {}, write: null });
       const values = { base: base[field], mirror: state.mirror?.[field], service: undefined };
-      expect(plan.holds).toMatchObject(mayBeEmpty ? [{ field, reason: 'conflict', ...values }] : []);
+      const detail = 'edited here, but the service now leaves it out: it was emptied there, or is not shown';
+      expect(plan.holds).toMatchObject(mayBeEmpty ? [{ field, reason: 'conflict', detail, ...values }] : []);
     }
   });
 });
