@@ -41,6 +41,11 @@ describe('a merge without a base', () => {
   });
 });
 
+it.each([{ hasOpenIntent: true }, { stale: true }])('A plan changes nothing of a user with %j', (more) => {
+  const plan = merge({ ...makeState({ service: { phone: '15550199' } }), ...more });
+  expect(plan).toMatchObject({ case: 'waiting', moves: [], write: null });
+});
+
 describe('a user who left the team and came back', () => {
   it.each(fields)('holds an edit of %s from before the user left, and does not change base', (field) => {
     const state = makeState({ mirror: { gone: true, [field]: otherValues[field] } });
