@@ -909,17 +909,6 @@ describe('a push without an answer', () => {
       'the service does not show what was pushed to user 1: it is not known whether it had an effect',
     ]);
   });
-
-  it('confirms the values of the push that a lookup shows, and keeps its other values open (A18)', async () => {
-    const { service, run, show } = lostStage(true, { email: robin.email, phone: robin.phone });
-    service.take = (user, patch) => ({ ...user, email: patch.email ?? null });
-    await run();
-    expect(show(1n)).toMatchObject({
-      open: { phone: robin.phone },
-      base: { email: 'Robin@Example.com', phone: '15550101' },
-    });
-    expect(Object.keys(show(1n).open ?? {})).toEqual(['phone']);
-  });
 });
 
 describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)', (sendBlock) => {
