@@ -135,15 +135,6 @@ describe('many edits', () => {
     return made;
   };
 
-  it('pushes 1,000 edits in 80 requests: one read and one update for each batch of 25', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 1_000 });
-    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
-    const { notes } = await run();
-    expect(notes.counts).toEqual({ pushed: 1_000 });
-    expect([service.updates.length, service.filters.length]).toEqual([40, 40]);
-    expect(new Set(service.updates.flatMap((patches) => [...patches.keys()])).size).toBe(1_000);
-  });
-
   it.each<readonly [string, number, number, ServiceStandIn['refusesPatch']]>([
     ['as a whole', 400, 25, () => false],
     ['user by user', 75, 25, (_, id) => id === 1n],
@@ -402,37 +393,6 @@ describe('right before an edit is sent', () => {
 const late = 'POST /v1/users/update was not sent: it had waited for too long since it was prepared';
 
 describe('a batch that waits before it leaves', () => {
-  it('does not send a batch that was prepared too long ago, and merges its edits again in the next run (A25, R6)', async () => {
-    const { service, mirror, clock, run, show } = createStage();
-    mirror.edit(1n, { email: robin.email, roleId: 9n });
-    let waits = 0;
-    let marked = 0;
-    mirror.checkLease = () => {
-      marked += 1;
-      return Promise.resolve();
-    };
-    service.beforeDispatch = () => {
-      waits += 1;
-      if (waits > 1) return Promise.resolve();
-      // A pause of minutes, in which somebody sets another email in the web app.
-      clock.now += 5_001;
-      service.held.set(1n, makeUser(1n, { email: 'later@example.com' }));
-      return Promise.resolve();
-    };
-    const first = await run();
-    expect([first.error, first.notes.reasons, service.updates]).toEqual([undefined, [late], []]);
-    const { notes } = await run();
-    expect(service.updates).toEqual([new Map([[1n, { roleId: 9n }]])]);
-    expect(service.held.get(1n)).toMatchObject({ email: 'later@example.com', roleId: 9n });
-    expect(mirror.results[0]?.outcomes).toEqual({ email: 'unsent', roleId: 'unsent' });
-    expect(show(1n)).toMatchObject({
-      open: undefined,
-      held: [{ field: 'email', reason: 'conflict', service: 'later@example.com' }],
-    });
-    expect(notes.counts).toEqual({ pushed: 1 });
-    expect(marked).toBe(1);
-  });
-
   it.each([
     ['is not sent', 5_001, 0],
     ['is sent', 4_000, 0],

@@ -50,13 +50,6 @@ describe('a user with an unreadable field', () => {
     const next = makeState({ base: write?.base ?? null, mirror: { ...row, ...write?.mirror } });
     expect(planInLists(next, member, holdAll).moves).toMatchObject([{ kind: 'pull', field: 'phone' }]);
   });
-
-  it('holds an earlier edit of the field when the user comes back', () => {
-    const state = makeState({ mirror: { ...edits.phone, gone: true }, service: unreadable('phone') });
-    const { holds, write } = planInLists(state, member, holdAll);
-    expect(holds).toMatchObject([{ field: 'phone', reason: 'returned', mirror: '15550177' }]);
-    expect(write).toMatchObject({ mirror: { phone: '15550177' }, base: { phone: base.phone } });
-  });
 });
 
 describe('noteUnread', () => {
