@@ -130,13 +130,11 @@ export function guardFate(all: readonly Push[], people: number, today: Set<bigin
   const isLimited = ({ field, others, resolved }: Push) =>
     !resolved && (field === 'roleId' ? roles > set.maxRoleChanges : others.length > 0);
   /** What one transaction edited of a user goes together. */
-  const limitsOn = (push: Push) => {
-    const isOfIt = (one: Push) => one.user === push.user && one.transaction === push.transaction;
-    const together = all.filter((one) => one === push || (push.transaction !== undefined && isOfIt(one)));
-    return push.resolved ? [] : together.filter(isLimited);
-  };
-  const isSent = (push: Push) =>
-    !isStopped(push) && limitsOn(push).length === 0 && (push.resolved || !push.beside);
+  const isTogether = (one: Push, { user, transaction }: Push) =>
+    one.user === user && transaction !== undefined && one.transaction === transaction;
+  const limitsOn = (push: Push) =>
+    all.filter((one) => isLimited(one) && (one === push || (!push.approved && isTogether(one, push))));
+  const isSent = (push: Push) => !isStopped(push) && limitsOn(push).length === 0 && !push.beside;
   /** The only other owner of the address gives it up in this run. */
   const comesFree = ({ user, field, others: [other, another] }: Push) => {
     const given = all.find((one) => one.user === other && one.field === field && !one.others.includes(user));
@@ -144,7 +142,9 @@ export function guardFate(all: readonly Push[], people: number, today: Set<bigin
   };
   return (push: Push): 'push' | 'batch' | 'alone' | 'wait' => {
     const limits = limitsOn(push);
-    if ((push.beside && !push.resolved) || !limits.every(comesFree)) return 'alone';
-    return isStopped(push) ? 'batch' : limits.length > 0 ? 'wait' : 'push';
+    if (isLimited(push) && !comesFree(push)) return 'alone';
+    if (isStopped(push)) return 'batch';
+    if (push.beside || !limits.every(comesFree)) return 'alone';
+    return limits.length > 0 ? 'wait' : 'push';
   };
 }

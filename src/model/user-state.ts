@@ -7,7 +7,7 @@ import type { Hold } from './user-plan.ts';
 /** The present edit of a field: the mirror has the edited value, and the base does not have it. */
 export interface LastingEdit {
   readonly id: Id;
-  /** The transaction that made the edit; `null` if it is of another cluster. */
+  /** The transaction that made the edit; `null` if it is of another cluster, or not known. */
   readonly transaction: string | null;
   /** The split of the name before the edit. */
   readonly split?: MirrorRow['split'] | undefined;

@@ -1,6 +1,6 @@
 /** Carries out the plan for the users, except for the pushes. */
 import { roleMove } from '../model/user-changes.ts';
-import { emptyValues } from '../model/fields.ts';
+import { columnOf, emptyValues } from '../model/fields.ts';
 import { decisionsOf, endedHolds, holdsOf, type UserPlan, type UserWrite } from '../model/user-plan.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
@@ -125,21 +125,25 @@ export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
   }
 }
 
+const awaited = {
+  next: 'the next run: first, this run must promote another administrator, or another user must give up an address',
+  whole: 'a run that reads all users: no administrator would be left among the users that this run looked up',
+};
+
 /** Reports the edited fields that this run leaves for a later run, and which run they wait for. */
 export function notePostponed(plans: readonly UserPlan[], notes: RunNotes): void {
-  const decided = plans.flatMap(({ fields }) => Object.values(fields));
-  const waiting = (until: 'next' | 'whole') =>
-    decided.filter((one) => 'until' in one && one.until === until).length;
-  const [next, whole] = [waiting('next'), waiting('whole')];
-  notes.count('postponed', next);
-  if (next > 0)
-    notes.warn(
-      `${next} edited fields wait for the next run: first, this run must promote another administrator, or another user must give up an address`,
+  for (const until of ['next', 'whole'] as const) {
+    const waiting = plans.flatMap((plan) =>
+      decisionsOf(plan, 'wait').flatMap(([field, one]) =>
+        one.until === until ? [`${columnOf(field)} of ${plan.id}`] : [],
+      ),
     );
-  if (whole > 0)
-    notes.warn(
-      `${whole} edited fields wait for a run that reads all users: no administrator would be left among the users that this run looked up`,
-    );
+    if (until === 'next') notes.count('postponed', waiting.length);
+    if (waiting.length > 0)
+      notes.warn(
+        `${waiting.length} edited fields wait for ${awaited[until]} (${waiting.slice(0, 10).join(', ')})`,
+      );
+  }
 }
 
 /** Marks users as gone if neither team list nor lookups show them, and the service refused none of their addresses. */

@@ -125,7 +125,7 @@ export async function planUsers(
   if (!isWhole) await lookAround(seen.lookup, plans, present, listed, adminRoleIds);
   await noteLook(seen, notes);
   warnOfStale(notes, staleOf(seen).length);
-  const differing = isWhole ? [...states.map(({ id }) => id), ...unknown] : users.keys();
+  const differing = isWhole ? [...states.map(({ id }) => id), ...unknown] : [...users.keys()];
   const view = { states, plans, users, differing, isWhole, members, listed, open, history, offers, present };
   const verdict = guard(view, settings.guard);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));

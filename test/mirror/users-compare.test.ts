@@ -341,6 +341,24 @@ describe.each(servers())('compareSides on $name', (server) => {
     for (const fact of facts) expect(await looks(`insert ${fact}`, equal), fact).toEqual([7n]);
   });
 
+  it('readUserState returns the transaction of an edit, but none if that is of another cluster, or the author is unknown', async () => {
+    const transactions = await aside(database.db, async (tx) => {
+      await run(tx, `select set_config('musterd.writing', 'on', true)`);
+      await run(
+        tx,
+        `insert into mirror.users (team_id, id, first_name, last_name, email, phone, role_id, resolved) values (46, 7, 'A', 'B', 'e', '1', 2, true)`,
+      );
+      await run(
+        tx,
+        `insert into sync.edits (team_id, user_id, field, new_value, edited_by, authors, edited_at, xid) values
+        (46, 7, 'email', '"e"', 'bob', '{bob}', now(), '12'), (46, 7, 'phone', '"1"', 'bob', '{bob}', now(), '0'), (46, 7, 'role_id', '2', null, '{""}', now(), '12')`,
+      );
+      const { edits } = await readUserState(tx, 46n, 7n);
+      return [edits.email?.transaction, edits.phone?.transaction, edits.roleId?.transaction];
+    });
+    expect(transactions).toEqual(['12', null, null]);
+  });
+
   it('agreesWithBase returns null if the sides differ, or a user is held, edited, in a push, missing or rejected', async () => {
     const agreement = (statement: string) =>
       aside(database.db, async (tx) => {

@@ -155,6 +155,8 @@ describe('lastAdministrators', () => {
       const { plans, population } = await stage(people, more);
       const pushes = plans.map((plan) => ({
         plan,
+        edits: {},
+        approved: [],
         resolved: plan.id === resolved ? (['roleId'] as const) : [],
       }));
       const limits = lastAdministrators(pushes, population, admins, ({ plan }) => plan.id !== unsent);
@@ -176,7 +178,7 @@ describe('tooManyRoles', () => {
   ])('holds %i role changes only if they are more than 3, and never a phone (S12)', async (count, held) => {
     const { plans } = await stage({ ...roles(count), 8: phone, 9: phone });
     const limits = tooManyRoles(
-      plans.map((plan) => ({ plan, resolved: [] })),
+      plans.map((plan) => ({ plan, edits: {}, approved: [], resolved: [] })),
       3,
     );
     expect(limits.map(({ id }) => Number(id))).toEqual(held);
@@ -228,7 +230,7 @@ describe('sharedAddresses', () => {
     ],
   ])('%s', async (_, people, isWhole, isGiven, expected) => {
     const { plans, population } = await stage(people, { isWhole });
-    const pushes = plans.map((plan) => ({ plan, resolved: [] }));
+    const pushes = plans.map((plan) => ({ plan, edits: {}, approved: [], resolved: [] }));
     expect(untilOf(sharedAddresses(pushes, population, () => isGiven))).toEqual(expected);
   });
 });

@@ -390,6 +390,14 @@ describe('a limit on single fields', () => {
   });
 });
 
+it('A limit holds an edit over the base that the run writes', () => {
+  const view = viewOf({ edits: { 11: { email: emailOf(12n) } } });
+  const states = view.states.map((state) => (state.id === 11n ? { ...state, base: undefined } : state));
+  const made = states.map((state) => planUser(state, { ...member, id: state.id }, mirrorWins));
+  const [hold] = holdsOf(guard({ ...view, states, plans: made }, settings).plans[10] as UserPlan);
+  expect(hold).toMatchObject({ field: 'email', base: emailOf(11n) });
+});
+
 describe('an email that another user has', () => {
   const to = (user: number) => ({ email: `user${user}@example.com` });
   const crossed = { 2: { email: 'new@example.com', phone: phoneOf(3n) }, 3: { ...to(2), phone: '15550998' } };
@@ -557,6 +565,49 @@ describe('another edited field of the same user', () => {
       const decision = plans.find(({ id }) => id === 11n)?.fields.phone;
       expect([decision?.kind === 'push', decision?.kind]).toEqual([!isHeld, expect.anything()]);
     }
+  });
+
+  const free = 'free@example.com';
+  it.each<readonly [string, string, readonly Partial<Hold>[], string, string]>([
+    [
+      'is sent while a limit holds the first only together with another field',
+      free,
+      [{ detail: 'edited together with role_id: why' }],
+      'push',
+      'push',
+    ],
+    [
+      'is sent if a later edit of the first waits on request',
+      free,
+      [{ edit: 1n, reason: 'asked', endsInMs: 9 }],
+      'held',
+      'push',
+    ],
+    [
+      'waits with the first until the next run, if the limit on the first ends in this run',
+      free,
+      [{ detail: 'why' }],
+      'held',
+      'hold',
+    ],
+    [
+      'is sent if a person resolved a conflict of it',
+      emailOf(12n),
+      [{ detail: 'user 12 has or will get the same email' }, { reason: 'conflict', decision: 'approved' }],
+      'held',
+      'push',
+    ],
+  ])('%s', (_, value, holds, first, second) => {
+    const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
+    const held = holds.map((hold, at) =>
+      at === 0
+        ? holdOf(11n, value, { isAlone: true, edit: 8n, ...hold })
+        : holdOf(11n, phone, { field: 'phone', edit: 9n, ...hold }),
+    );
+    const view = viewOf({ edits: { 11: { email: value, phone } }, held: { 11: held } }, { 11: both });
+    const { plans } = guard({ ...view, offers: offerLimited(view.plans, view.states) }, settings);
+    const fate = plans.find(({ id }) => id === 11n)?.fields;
+    expect([fate?.email.kind, fate?.phone.kind]).toEqual([first, second]);
   });
 
   it('waits with a role, which then neither counts as a promotion nor as a demotion', () => {

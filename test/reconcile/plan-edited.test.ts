@@ -144,6 +144,22 @@ describe('a limit on one field', () => {
 });
 
 describe('a run of the edits', () => {
+  it('holds a phone that another user has only on the service, also if an email is pushed as well', async () => {
+    const states = [stateOf(3n, { phone: '15550999', email: 'new@example.com' }), stateOf(4n)];
+    const service = createServiceStandIn([shownAs(3n), shownAs(4n, { phone: '15550999' })]);
+    const places = {
+      service,
+      mirror: createMirrorStandIn(states),
+      notes: createRunNotes(),
+      monotonicMs: () => 0,
+    };
+    const { plans } = await planEdited(places, teamOf([]), { policy: holdAll, guard });
+    expect([plans.map(pushOf), plans.flatMap(holdsOf).map(({ detail }) => detail)]).toEqual([
+      [{ email: 'new@example.com' }, {}],
+      ['user 4 has or will get the same phone'],
+    ]);
+  });
+
   it('warns if the service refuses an address that would be pushed', async () => {
     const state = stateOf(3n, { phone: '15550999' });
     const service = createServiceStandIn([shownAs(3n)]);

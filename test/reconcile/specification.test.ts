@@ -177,7 +177,7 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
       user,
       field,
       transaction,
-      beside: transaction !== undefined && isBeside(transaction, state, plans),
+      beside: !approved && transaction !== undefined && isBeside(transaction, state, plans),
       approved,
       again,
       resolved: approved && hold?.decision === 'resolved',

@@ -153,7 +153,7 @@ export const heldOf = sql`
 /** Joins the edits of user i that have not ended. */
 export const editsJoin = (teamId: Id) => sql`
   left join lateral (
-    select jsonb_object_agg(l.field, jsonb_build_object('id', l.edit_id, 'transaction', nullif(l.xid::text, '0'), 'value', l.new_value,
+    select jsonb_object_agg(l.field, jsonb_build_object('id', l.edit_id, 'transaction', case when l.edited_by is not null then nullif(l.xid::text, '0') end, 'value', l.new_value,
       'split', l.old_split)) as edits
     from sync.edits l where l.team_id = ${teamId} and l.user_id = i.id and l.ended_at is null
   ) e on true`;

@@ -37,12 +37,13 @@ import {
 import type { UserState } from '../../model/user-state.ts';
 import { holdOn, isAsSeen } from '../merge/held-field.ts';
 import { isUnread } from '../unread.ts';
+import { pushedValues } from './planned-push.ts';
 
 export interface Population {
   /** The users that were read. All other users count as unchanged on the service since both sides last agreed. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** The users that differ from base; `present` has the values of all other users. */
-  readonly differing: Iterable<Id>;
+  readonly differing: readonly Id[];
   /** True if all users were read. */
   readonly isWhole: boolean;
   /** All users that the team lists. */
@@ -55,10 +56,11 @@ export interface Population {
   readonly open: readonly Pick<Intent, 'userId' | 'sent'>[];
 }
 
-/** A plan with pushes, and the fields that a person resolved, so that no field limit holds them. */
-export interface ReviewedFields {
+/** A plan with pushes, and people's decisions about the pushed fields. No field limit holds a resolved field. */
+export interface ReviewedFields extends Pick<UserState, 'edits'> {
   readonly plan: UserPlan;
   readonly resolved: readonly Field[];
+  readonly approved: readonly Field[];
 }
 
 /** A pushed field that is held, or that this run neither sends nor holds. */
@@ -94,32 +96,31 @@ function limitField({ plan, resolved }: ReviewedFields, field: Field, why: strin
   const push = plan.fields[field];
   if (push.kind !== 'push' || resolved.includes(field)) return [];
   if (typeof why === 'object') return [{ id: plan.id, field, decision: why }];
-  const { hold } = holdField(field, 'limit', why, push.values);
+  const { hold } = holdField(field, 'limit', why, pushedValues(plan, field, push.values));
   return [{ id: plan.id, field, decision: { kind: 'hold', hold: { ...hold, isAlone: true } } }];
 }
 
 const together = 'edited together with';
 
-/** Returns these limits, for all that one transaction edited of a user: that goes together. */
-export function withCompanions(
-  pushes: readonly (ReviewedFields & Pick<UserState, 'edits'>)[],
-  limits: FieldLimits,
-): FieldLimits {
+/** True if a limit on another field of the user holds the field. */
+export const isCompanion = ({ detail }: Hold): boolean => detail.startsWith(together);
+
+/** Returns these limits, for all that one transaction edited of a user and no person let pass: that goes together. */
+export function withCompanions(pushes: readonly ReviewedFields[], limits: FieldLimits): FieldLimits {
   const pushOfUser = new Map(pushes.map((push) => [push.plan.id, push]));
-  const words = (field: Field, { detail }: Hold) =>
-    detail.startsWith(together) ? detail : `${together} ${columnOf(field)}: ${detail}`;
   const companions = limits.flatMap(({ id, field, decision }) => {
     const push = pushOfUser.get(id);
     const transaction = push?.edits[field]?.transaction ?? undefined;
     if (push === undefined || transaction === undefined) return [];
-    const why = decision.kind === 'hold' ? words(field, decision.hold) : decision;
-    const isCompanion = (other: Field) => push.edits[other]?.transaction === transaction;
-    return fields.filter(isCompanion).flatMap((other) => limitField(push, other, why));
+    const isFirst = decision.kind === 'hold' && !isCompanion(decision.hold);
+    const wait = decision.kind === 'wait' ? decision : ({ kind: 'wait', until: 'next' } as const);
+    const why = isFirst ? `${together} ${columnOf(field)}: ${decision.hold.detail}` : wait;
+    return fields
+      .filter((other) => push.edits[other]?.transaction === transaction && !push.approved.includes(other))
+      .flatMap((other) => limitField(push, other, why));
   });
   return [...limits, ...companions];
 }
-
-const waitFor = (until: Wait['until']): Wait => ({ kind: 'wait', until });
 
 type UsersByAddress = ReadonlyMap<string, readonly Id[]>;
 
@@ -169,10 +170,7 @@ function ownersOf(
   return owners;
 }
 
-/**
- * Holds emails and phones that two users would have.
- * @param isGiven true if the owner, who is the only one, gets another value in this run: the field waits for the next run
- */
+/** Holds emails and phones that two users would have. The only other owner may get another value first (`isGiven`). */
 export function sharedAddresses(
   pushes: readonly ReviewedFields[],
   population: Population,
@@ -189,7 +187,7 @@ export function sharedAddresses(
       const [other, another] = having?.take(2) ?? [];
       if (other === undefined) return [];
       const waits = another === undefined && isGiven(other, field, address);
-      return limitField(push, field, waits ? waitFor('next') : limitWords[field](other));
+      return limitField(push, field, waits ? { kind: 'wait', until: 'next' } : limitWords[field](other));
     });
   });
 }
@@ -251,7 +249,8 @@ export function lastAdministrators<Push extends ReviewedFields>(
   if (isWhole && !promotes)
     return demoted.flatMap((push) => limitField(push, 'roleId', limitWords.administrators()));
   const waiting = demoted.filter((push) => isSent(push, 'roleId'));
-  return waiting.flatMap((push) => limitField(push, 'roleId', waitFor(promotes ? 'next' : 'whole')));
+  const until = promotes ? 'next' : 'whole';
+  return waiting.flatMap((push) => limitField(push, 'roleId', { kind: 'wait', until }));
 }
 
 /** Plans that try to push each field that a field limit holds, to see if it still must be held. Other fields wait. */

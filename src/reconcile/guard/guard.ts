@@ -60,10 +60,13 @@ import type { UserState } from '../../model/user-state.ts';
 import type { GuardHistory, StoppedPushes, WaitingField } from '../../model/waiting.ts';
 import { isApproved, isSameEdit, isStopped, voidDetail } from '../merge/held-field.ts';
 import {
+  isCompanion,
+  type FieldLimits,
   type LimitsOfUsers,
   joinLimits,
   lastAdministrators,
   type Population,
+  type ReviewedFields,
   sharedAddresses,
   tooManyRoles,
   withCompanions,
@@ -103,14 +106,10 @@ export interface GuardVerdict {
   readonly writes: StoppedPushes;
 }
 
-/** A plan with pushes, and people's decisions about the pushed fields. */
-interface ReviewedPush extends Pick<UserState, 'edits'> {
-  readonly plan: UserPlan;
+interface ReviewedPush extends ReviewedFields {
   /** Limits on single fields that hold other fields of the user, undecided. */
-  readonly standing: readonly Hold[];
+  readonly standing: FieldLimits;
   readonly pushed: readonly (readonly [Field, Values])[];
-  readonly resolved: readonly Field[];
-  readonly approved: readonly Field[];
   /** Fields that a limit on a whole run or a review held before, and that are not approved. */
   readonly again: readonly Field[];
   /** Those fields of `again` that still have the edit that was held, and no decision about it. */
@@ -131,12 +130,14 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
       pushed.flatMap(([field, values]) => (is(holdOf(field), values) ? [field] : []));
     const isAgain = (hold: Hold | undefined, values: Values): hold is Hold =>
       hold !== undefined && isStopped(hold) && !isApproved(hold, values, known);
+    const isStanding = (hold: Hold) =>
+      plan.fields[hold.field].kind === 'held' && isSameEdit(hold, known) && hold.reason !== 'rejected';
+    const standing = [...holdsOf(plan), ...held.filter((hold) => isStanding(hold) && !isCompanion(hold))];
     return {
       plan,
       edits: known.edits,
-      standing: [...holdsOf(plan), ...held.filter(({ field }) => plan.fields[field].kind === 'held')].filter(
-        ({ isAlone, decision, reason }) =>
-          isAlone === true && decision === undefined && reason !== 'rejected',
+      standing: standing.flatMap((hold) =>
+        hold.isAlone === true ? [{ id: plan.id, field: hold.field, decision: { kind: 'hold', hold } }] : [],
       ),
       pushed,
       resolved: where((hold, values) => isApproved(hold, values, known) && hold?.decision === 'resolved'),
@@ -160,10 +161,8 @@ function limitsOn(
   settings: GuardSettings,
 ): LimitsOfUsers {
   if (pushes.length === 0) return new Map();
-  const standing = pushes.flatMap(({ plan: { id }, standing: holds }) =>
-    holds.map((hold) => ({ id, field: hold.field, decision: { kind: 'hold', hold } }) as const),
-  );
   const all = (isGiven: Parameters<typeof sharedAddresses>[2]): LimitsOfUsers => {
+    const standing = pushes.flatMap((push) => push.standing);
     const addresses = sharedAddresses(pushes, view, isGiven);
     const identity = [...addresses, ...tooManyRoles(pushes, settings.maxRoleChanges), ...standing];
     const early = [...undoneFields(pushes, view.history), ...withCompanions(pushes, identity)];
@@ -207,12 +206,13 @@ function holdBack(
 ) {
   const waiting = pushes.flatMap((push) => {
     const { plan, voids } = push;
-    const limits = fieldLimits.get(plan.id);
     return push.pushed
-      .filter(([field]) => limits?.[field]?.kind !== 'hold' && waits(push, field))
+      .filter(([field]) => {
+        const limit = fieldLimits.get(plan.id)?.[field];
+        return waits(push, field) && (limit?.kind !== 'hold' || isCompanion(limit.hold));
+      })
       .map(([field, values]): WaitingField => {
-        const voidWords = voids.get(field);
-        const why = voidWords === undefined ? detail : `${voidWords}; ${detail}`;
+        const why = [voids.get(field) ?? [], detail].flat().join('; ');
         return waitingOf(view, plan, {
           field,
           reason,
