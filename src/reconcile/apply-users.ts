@@ -126,8 +126,9 @@ export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
 }
 
 const awaited = {
-  next: 'the next run: first, this run must promote another administrator, or another user must give up an address',
-  whole: 'a run that reads all users: no administrator would be left among the users that this run looked up',
+  next: 'edited fields wait for the next run: first, this run must promote another administrator, or another user must give up an address',
+  whole:
+    'edited fields wait for a run that reads all users: no administrator would be left among the users that this run looked up',
 };
 
 /** Reports the edited fields that this run leaves for a later run, and which run they wait for. */
@@ -140,9 +141,7 @@ export function notePostponed(plans: readonly UserPlan[], notes: RunNotes): void
     );
     if (until === 'next') notes.count('postponed', waiting.length);
     if (waiting.length > 0)
-      notes.warn(
-        `${waiting.length} edited fields wait for ${awaited[until]} (${waiting.slice(0, 10).join(', ')})`,
-      );
+      notes.warn(`${waiting.length} ${awaited[until]} (${waiting.slice(0, 10).join(', ')})`);
   }
 }
 
