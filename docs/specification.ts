@@ -119,32 +119,31 @@ export function fateOf(field: Field, state: UserState, policy: ConflictPolicy, c
 /** `again`: was in a batch. `fresh`: counts. `others` have or get the address. `beside`: a companion is held already. */
 export type Push = { readonly user: bigint; readonly field: Field; readonly others: readonly bigint[] } & {
   readonly transaction: string | undefined;
-} & Readonly<Record<'approved' | 'resolved' | 'fresh' | 'again' | 'beside', boolean>>;
+} & Readonly<Record<'approved' | 'resolved' | 'chosen' | 'fresh' | 'again' | 'beside', boolean>>;
 /** The guard looks at all pushes of a run together: what is sent, held in a batch, held alone, or left to the next run. */
 export function guardFate(all: readonly Push[], people: number, today: Set<bigint>, set: GuardSettings) {
   const users = new Set(all.filter(({ fresh }) => fresh).map(({ user }) => user));
   const most = Math.max(set.maxRows, Math.floor(people * set.maxShare));
   const isTooMuch = users.size > 0 && users.union(today).size > most;
   const isStopped = ({ approved, again }: Push) => !approved && (set.isReviewed || isTooMuch || again);
-  const roles = all.filter(({ field, resolved }) => field === 'roleId' && !resolved).length;
-  const isLimited = ({ field, others, resolved }: Push) =>
-    !resolved && (field === 'roleId' ? roles > set.maxRoleChanges : others.length > 0);
-  /** What one transaction edited of a user goes together. */
-  const isTogether = (one: Push, { user, transaction }: Push) =>
-    one.user === user && transaction !== undefined && one.transaction === transaction;
-  const limitsOn = (push: Push) =>
-    all.filter((one) => isLimited(one) && (one === push || (!push.approved && isTogether(one, push))));
-  const isSent = (push: Push) => !isStopped(push) && limitsOn(push).length === 0 && !push.beside;
+  const roles = all.filter(({ field }) => field === 'roleId');
+  const undecided = roles.filter(({ resolved }) => !resolved);
+  const isLimited = ({ field, others }: Push, changes: readonly Push[]) =>
+    field === 'roleId' ? changes.length > set.maxRoleChanges : others.length > 0;
+  /** What one transaction edited of a user goes together, but for a value that a person chose. */
+  const withIt = ({ user, transaction, chosen }: Push) =>
+    all.filter((one) => !chosen && transaction && one.user === user && one.transaction === transaction);
   /** The only other owner of the address gives it up in this run. */
   const comesFree = ({ user, field, others: [other, another] }: Push) => {
     const given = all.find((one) => one.user === other && one.field === field && !one.others.includes(user));
-    return another === undefined && given !== undefined && isSent(given);
+    if (another !== undefined || !given || isStopped(given) || given.beside) return false;
+    return ![given, ...withIt(given)].some((one) => isLimited(one, roles));
   };
+  const isOver = (push: Push) => !push.resolved && isLimited(push, undecided) && !comesFree(push);
   return (push: Push): 'push' | 'batch' | 'alone' | 'wait' => {
-    const limits = limitsOn(push);
-    if (isLimited(push) && !comesFree(push)) return 'alone';
+    if (isOver(push)) return 'alone';
     if (isStopped(push)) return 'batch';
-    if (push.beside || !limits.every(comesFree)) return 'alone';
-    return limits.length > 0 ? 'wait' : 'push';
+    if (!push.resolved && (push.beside || withIt(push).some(isOver))) return 'alone';
+    return [push, ...withIt(push)].some(comesFree) ? 'wait' : 'push';
   };
 }

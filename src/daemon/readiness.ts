@@ -40,8 +40,7 @@ export function createReadiness({ ask, countPending, patienceMs = 3_000 }: Readi
         return { database: 'failing', migrations: 'unknown', credentials: credentials() };
       }
       const pending = await withTimeout(patienceMs, countPending()).catch(() => null);
-      const migrations = pending === 0 ? 'ok' : 'failing';
-      return { database: 'ok', migrations, credentials: credentials() };
+      return { database: 'ok', migrations: pending === 0 ? 'ok' : 'failing', credentials: credentials() };
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Carries out the plan for the users, except for the pushes. */
 import { roleMove } from '../model/user-changes.ts';
-import { columnOf, emptyValues } from '../model/fields.ts';
+import { emptyValues } from '../model/fields.ts';
 import { decisionsOf, endedHolds, holdsOf, type UserPlan, type UserWrite } from '../model/user-plan.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
@@ -118,31 +118,26 @@ export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
   for (const plan of plans) {
     if (plan.case === 'adopt') notes.count('adopted');
     if (plan.case === 'return') notes.count('returned');
-    const roles = roleMove(plan.write) === undefined ? 0 : 1;
-    notes.count('pulled', decisionsOf(plan, 'pull').length + roles);
+    notes.count('pulled', decisionsOf(plan, 'pull').length + (roleMove(plan.write) === undefined ? 0 : 1));
     notes.count('settled', decisionsOf(plan, 'settle').length);
     notes.count('held', holdsOf(plan).length);
   }
 }
 
-const awaited = {
-  next: 'edited fields wait for the next run: first, this run must promote another administrator, or another user must give up an address',
-  whole:
-    'edited fields wait for a run that reads all users: no administrator would be left among the users that this run looked up',
-};
-
 /** Reports the edited fields that this run leaves for a later run, and which run they wait for. */
 export function notePostponed(plans: readonly UserPlan[], notes: RunNotes): void {
-  for (const until of ['next', 'whole'] as const) {
-    const waiting = plans.flatMap((plan) =>
-      decisionsOf(plan, 'wait').flatMap(([field, one]) =>
-        one.until === until ? [`${columnOf(field)} of ${plan.id}`] : [],
-      ),
+  const waits = plans.flatMap((plan) => decisionsOf(plan, 'wait').map(([, { until }]) => until));
+  const next = waits.filter((until) => until === 'next').length;
+  const whole = waits.filter((until) => until === 'whole').length;
+  notes.count('postponed', next);
+  if (next > 0)
+    notes.warn(
+      `${next} edited fields wait for the next run: first, this run must promote another administrator, or another user must give up an address`,
     );
-    if (until === 'next') notes.count('postponed', waiting.length);
-    if (waiting.length > 0)
-      notes.warn(`${waiting.length} ${awaited[until]} (${waiting.slice(0, 10).join(', ')})`);
-  }
+  if (whole > 0)
+    notes.warn(
+      `${whole} edited fields wait for a run that reads all users: no administrator would be left among the users that this run looked up`,
+    );
 }
 
 /** Marks users as gone if neither team list nor lookups show them, and the service refused none of their addresses. */

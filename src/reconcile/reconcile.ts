@@ -21,8 +21,7 @@ import {
   notePostponed,
   type WritingContext,
 } from './apply-users.ts';
-import { countUsers } from './guard/guard.ts';
-import { afterBatch } from './guard/left-waiting.ts';
+import { afterBatch, countUsers } from './guard/left-waiting.ts';
 import { look } from './look.ts';
 import { noteUnfound, planUsers, type UsersPlan } from './plan-users.ts';
 import { pushEdits } from './push/push.ts';

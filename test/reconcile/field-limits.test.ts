@@ -108,7 +108,14 @@ describe('lastAdministrators', () => {
     ],
     ['missing, while a promotion waits', { 1: demoted, 2: promoted }, { unsent: 2n }, [1], {}],
     ['missing, but the demotion is not sent now', { 1: demoted, 2: promoted }, { unsent: 1n }, [], {}],
-    ['missing, but a person resolved the demotion', { 1: demoted, 2: promoted }, { resolved: 1n }, [], {}],
+    ['missing, but a person resolved the demotion', { 1: demoted, 2: {} }, { resolved: 1n }, [], {}],
+    [
+      'missing, and a person resolved the demotion beside a promotion',
+      { 1: demoted, 2: promoted },
+      { resolved: 1n },
+      [],
+      { 1: 'next' },
+    ],
     ['missing, and only some users were read', { 1: demoted, 2: {} }, { isWhole: false }, [], { 1: 'whole' }],
     ['listed, but not read', { 1: demoted, 2: { ...administrator, reads: 'nothing' } }, none, [], {}],
     [
@@ -156,7 +163,7 @@ describe('lastAdministrators', () => {
       const pushes = plans.map((plan) => ({
         plan,
         edits: {},
-        approved: [],
+        chosen: [],
         resolved: plan.id === resolved ? (['roleId'] as const) : [],
       }));
       const limits = lastAdministrators(pushes, population, admins, ({ plan }) => plan.id !== unsent);
@@ -178,7 +185,7 @@ describe('tooManyRoles', () => {
   ])('holds %i role changes only if they are more than 3, and never a phone (S12)', async (count, held) => {
     const { plans } = await stage({ ...roles(count), 8: phone, 9: phone });
     const limits = tooManyRoles(
-      plans.map((plan) => ({ plan, edits: {}, approved: [], resolved: [] })),
+      plans.map((plan) => ({ plan, edits: {}, chosen: [], resolved: [] })),
       3,
     );
     expect(limits.map(({ id }) => Number(id))).toEqual(held);
@@ -230,7 +237,7 @@ describe('sharedAddresses', () => {
     ],
   ])('%s', async (_, people, isWhole, isGiven, expected) => {
     const { plans, population } = await stage(people, { isWhole });
-    const pushes = plans.map((plan) => ({ plan, edits: {}, approved: [], resolved: [] }));
+    const pushes = plans.map((plan) => ({ plan, edits: {}, chosen: [], resolved: [] }));
     expect(untilOf(sharedAddresses(pushes, population, () => isGiven))).toEqual(expected);
   });
 });

@@ -390,12 +390,15 @@ describe('a limit on single fields', () => {
   });
 });
 
-it('A limit holds an edit over the base that the run writes', () => {
-  const view = viewOf({ edits: { 11: { email: emailOf(12n) } } });
+it('A limit holds the edit of the mirror, over the base that the run writes', () => {
+  const view = viewOf(
+    { edits: { 11: { email: emailOf(12n) } } },
+    { 11: { email: { id: 8n, transaction: '5' } } },
+  );
   const states = view.states.map((state) => (state.id === 11n ? { ...state, base: undefined } : state));
   const made = states.map((state) => planUser(state, { ...member, id: state.id }, mirrorWins));
   const [hold] = holdsOf(guard({ ...view, states, plans: made }, settings).plans[10] as UserPlan);
-  expect(hold).toMatchObject({ field: 'email', base: emailOf(11n) });
+  expect(hold).toMatchObject({ field: 'email', edit: 8n, base: emailOf(11n) });
 });
 
 describe('an email that another user has', () => {
@@ -429,6 +432,21 @@ describe('an email that another user has', () => {
       { edits: { 2: to(3), 3: to(4), 4: to(99) } },
       {},
       { 2: 'alone', 3: 'next' },
+    ],
+    [
+      'waits for the other user, also if a person let it pass',
+      { edits: { 2: to(3), 3: to(99) }, held: { 2: [holdOf(2n, to(3).email, resolved)] } },
+      {},
+      { 2: 'next' },
+    ],
+    [
+      'is sent if a person let both users exchange their emails',
+      {
+        edits: { 2: to(3), 3: to(2) },
+        held: { 2: [holdOf(2n, to(3).email, resolved)], 3: [holdOf(3n, to(2).email, resolved)] },
+      },
+      {},
+      {},
     ],
     [
       'is held if the other user takes the same email, which a person let pass',
@@ -587,6 +605,13 @@ describe('another edited field of the same user', () => {
       'waits with the first until the next run, if the limit on the first ends in this run',
       free,
       [{ detail: 'why' }],
+      'held',
+      'hold',
+    ],
+    [
+      'is held although a person approved it, for example by an import',
+      emailOf(12n),
+      [{ detail: 'user 12 has or will get the same email' }, { decision: 'approved' }],
       'held',
       'hold',
     ],

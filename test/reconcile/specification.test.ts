@@ -6,7 +6,7 @@ import { canonical, factsOf, fateOf, guardFate, type Push } from '../../docs/spe
 import { createRandom } from '../../src/emulator/random.ts';
 import { canonicalName, joinName, samePair } from '../../src/model/name.ts';
 import { readable, type ServiceUser } from '../../src/model/user.ts';
-import { decisionsOf, type Hold, type UserPlan } from '../../src/model/user-plan.ts';
+import { decisionsOf, type Hold, isApprovable, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { isStopped } from '../../src/reconcile/merge/held-field.ts';
 import { guard } from '../../src/reconcile/guard/guard.ts';
@@ -170,6 +170,7 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
     const transaction = state.edits[field]?.transaction ?? undefined;
     const { hold, decided: isDecided, asSeen } = factsOf(field, state, policy[field], true);
     const approved = isDecided && asSeen;
+    const chosen = approved && hold !== undefined && !isApprovable(hold.reason);
     const again = hold !== undefined && isStopped(hold) && !approved;
     const left = again && !isDecided && hold.edit === state.edits[field]?.id;
     const value = canonical(field, move.values.mirror as UserValues[Field]);
@@ -177,8 +178,9 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
       user,
       field,
       transaction,
-      beside: !approved && transaction !== undefined && isBeside(transaction, state, plans),
+      beside: !chosen && transaction !== undefined && isBeside(transaction, state, plans),
       approved,
+      chosen,
       again,
       resolved: approved && hold?.decision === 'resolved',
       fresh: !approved && !left,

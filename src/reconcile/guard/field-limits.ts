@@ -56,11 +56,11 @@ export interface Population {
   readonly open: readonly Pick<Intent, 'userId' | 'sent'>[];
 }
 
-/** A plan with pushes, and people's decisions about the pushed fields. No field limit holds a resolved field. */
+/** A plan with pushes, and people's decisions: fields that no field limit holds (`resolved`), and chosen values. */
 export interface ReviewedFields extends Pick<UserState, 'edits'> {
   readonly plan: UserPlan;
   readonly resolved: readonly Field[];
-  readonly approved: readonly Field[];
+  readonly chosen: readonly Field[];
 }
 
 /** A pushed field that is held, or that this run neither sends nor holds. */
@@ -94,10 +94,14 @@ export const limitWords = {
 /** @param why a sentence about the limit that holds the field, or the run that it waits for */
 function limitField({ plan, resolved }: ReviewedFields, field: Field, why: string | Wait): FieldLimits {
   const push = plan.fields[field];
-  if (push.kind !== 'push' || resolved.includes(field)) return [];
+  // A person's decision lets a push pass a limit, but not overtake another push of this run.
+  const isOrder = typeof why === 'object' && why.until === 'next';
+  if (push.kind !== 'push' || (resolved.includes(field) && !isOrder)) return [];
   if (typeof why === 'object') return [{ id: plan.id, field, decision: why }];
   const { hold } = holdField(field, 'limit', why, pushedValues(plan, field, push.values));
-  return [{ id: plan.id, field, decision: { kind: 'hold', hold: { ...hold, isAlone: true } } }];
+  return [
+    { id: plan.id, field, decision: { kind: 'hold', hold: { ...hold, edit: push.edit, isAlone: true } } },
+  ];
 }
 
 const together = 'edited together with';
@@ -105,7 +109,7 @@ const together = 'edited together with';
 /** True if a limit on another field of the user holds the field. */
 export const isCompanion = ({ detail }: Hold): boolean => detail.startsWith(together);
 
-/** Returns these limits, for all that one transaction edited of a user and no person let pass: that goes together. */
+/** Returns these limits, for all that one transaction edited of a user and nobody chose: that goes together. */
 export function withCompanions(pushes: readonly ReviewedFields[], limits: FieldLimits): FieldLimits {
   const pushOfUser = new Map(pushes.map((push) => [push.plan.id, push]));
   const companions = limits.flatMap(({ id, field, decision }) => {
@@ -116,7 +120,7 @@ export function withCompanions(pushes: readonly ReviewedFields[], limits: FieldL
     const wait = decision.kind === 'wait' ? decision : ({ kind: 'wait', until: 'next' } as const);
     const why = isFirst ? `${together} ${columnOf(field)}: ${decision.hold.detail}` : wait;
     return fields
-      .filter((other) => push.edits[other]?.transaction === transaction && !push.approved.includes(other))
+      .filter((other) => push.edits[other]?.transaction === transaction && !push.chosen.includes(other))
       .flatMap((other) => limitField(push, other, why));
   });
   return [...limits, ...companions];
@@ -170,11 +174,14 @@ function ownersOf(
   return owners;
 }
 
+/** True if this run sends another value of the field for the owner of the address. */
+export type IsGiven = (owner: Id, field: Field, address: string) => boolean;
+
 /** Holds emails and phones that two users would have. The only other owner may get another value first (`isGiven`). */
 export function sharedAddresses(
   pushes: readonly ReviewedFields[],
   population: Population,
-  isGiven: (owner: Id, field: Field, address: string) => boolean,
+  isGiven: IsGiven,
 ): FieldLimits {
   return (['email', 'phone'] as const).flatMap((field) => {
     const owners = ownersOf(field, pushes, population);

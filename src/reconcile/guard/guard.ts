@@ -9,8 +9,7 @@
  * | a push exceeds a limit on single fields                     | that field is held        |
  * | a field was pushed and put back by the service three times  | that field is held:       |
  * | within a day, with the same two values each time            | conflict                  |
- * | a demotion that depends on a promotion of this run, or an   | it waits for the next run |
- * | address that another user gives up in this run              |                           |
+ * | a push that must not overtake another push of this run      | it waits for the next run |
  * | a person reviews each push first (`isReviewed`)             | all pushes are held       |
  *
  * With `isReviewed` the first limit does not apply, because a person sees each push. Field limits: `field-limits.ts`.
@@ -49,6 +48,7 @@ import type { Id } from '../../model/id.ts';
 import { canonicalOf, readable } from '../../model/user.ts';
 import {
   decisionsOf,
+  isApprovable,
   type Hold,
   holdsOf,
   isPush,
@@ -61,6 +61,7 @@ import type { GuardHistory, StoppedPushes, WaitingField } from '../../model/wait
 import { isApproved, isSameEdit, isStopped, voidDetail } from '../merge/held-field.ts';
 import {
   isCompanion,
+  type IsGiven,
   type FieldLimits,
   type LimitsOfUsers,
   joinLimits,
@@ -73,7 +74,7 @@ import {
   withLifted,
 } from './field-limits.ts';
 import { type GuardSettings, massChange, massLimit } from './limits.ts';
-import { stayingOf } from './left-waiting.ts';
+import { countUsers, stayingOf } from './left-waiting.ts';
 import { pushedEdit, pushedValues, putsBackName } from './planned-push.ts';
 import { undoneFields } from './undone-fields.ts';
 import { sayLeft, sayLimited, sayReviewed, stillWaits, whyHeld } from './refusal-words.ts';
@@ -110,6 +111,7 @@ interface ReviewedPush extends ReviewedFields {
   /** Limits on single fields that hold other fields of the user, undecided. */
   readonly standing: FieldLimits;
   readonly pushed: readonly (readonly [Field, Values])[];
+  readonly approved: readonly Field[];
   /** Fields that a limit on a whole run or a review held before, and that are not approved. */
   readonly again: readonly Field[];
   /** Those fields of `again` that still have the edit that was held, and no decision about it. */
@@ -142,6 +144,7 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
       pushed,
       resolved: where((hold, values) => isApproved(hold, values, known) && hold?.decision === 'resolved'),
       approved: where((hold, values) => isApproved(hold, values, known)),
+      chosen: where((hold, values) => isApproved(hold, values, known) && !isApprovable(hold?.reason ?? null)),
       again: where(isAgain),
       left: where(
         (hold, values) => isAgain(hold, values) && hold.decision === undefined && isSameEdit(hold, known),
@@ -155,13 +158,13 @@ type PushTest = (push: ReviewedPush, field: Field) => boolean;
 
 /** Returns the holds and waits by limits on single fields. */
 function limitsOn(
-  pushes: readonly ReviewedPush[],
+  reviewed: readonly ReviewedPush[],
   isSent: PushTest,
   view: GuardView,
   settings: GuardSettings,
 ): LimitsOfUsers {
-  if (pushes.length === 0) return new Map();
-  const all = (isGiven: Parameters<typeof sharedAddresses>[2]): LimitsOfUsers => {
+  if (reviewed.length === 0) return new Map();
+  const all = (pushes: readonly ReviewedPush[], isGiven: IsGiven): LimitsOfUsers => {
     const standing = pushes.flatMap((push) => push.standing);
     const addresses = sharedAddresses(pushes, view, isGiven);
     const identity = [...addresses, ...tooManyRoles(pushes, settings.maxRoleChanges), ...standing];
@@ -171,9 +174,10 @@ function limitsOn(
     const admins = lastAdministrators(changing, view, settings.adminRoleIds, isSent);
     return joinLimits([...early, ...withCompanions(pushes, admins)]);
   };
-  const strict = all(() => false);
-  const pushOfUser = new Map(pushes.map((push) => [push.plan.id, push]));
-  return all((owner, field, address) => {
+  const unresolved = reviewed.map((push) => ({ ...push, resolved: [] }));
+  const strict = all(unresolved, () => false);
+  const pushOfUser = new Map(reviewed.map((push) => [push.plan.id, push]));
+  return all(reviewed, (owner, field, address) => {
     const push = pushOfUser.get(owner);
     if (push === undefined || strict.get(owner)?.[field] !== undefined) return false;
     const isOther = (value: Values) => canonicalOf(field, value.mirror) !== address;
@@ -186,9 +190,6 @@ const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'rev
 
 const waitingKey = ({ userId, hold }: Pick<WaitingField, 'userId' | 'hold'>): string =>
   `${userId} ${hold.field}`;
-
-export const countUsers = (waiting: readonly Pick<WaitingField, 'userId'>[]): number =>
-  new Set(waiting.map(({ userId }) => userId)).size;
 
 const waitingOf = ({ users }: GuardView, { id }: UserPlan, hold: Hold): WaitingField => ({
   userId: id,
@@ -247,12 +248,11 @@ function lift(
   if (offers.length === 0) return [];
   const isTooMuch = !settings.isReviewed && massChange(all, history, settings).length > 0;
   const pushes = reviewPushes({ ...view, plans: withLifted(plans, offers) });
-  const fieldLimits = limitsOn(pushes, () => true, view, settings);
+  const limits = limitsOn(pushes, () => true, view, settings);
   const heldOf = new Map(states.map(({ id, held }) => [id, held]));
   return offers.map((plan) =>
     mapPushes(plan, (field, push) => {
-      const limit =
-        fieldLimits.get(plan.id)?.[field] ?? stillWaits(field, push, isTooMuch, settings.isReviewed);
+      const limit = limits.get(plan.id)?.[field] ?? stillWaits(field, push, isTooMuch, settings.isReviewed);
       if (limit?.kind !== 'hold') return limit ?? push;
       const before = heldOf.get(plan.id)?.find((hold) => hold.field === field);
       return before?.detail === limit.hold.detail ? { kind: 'wait' } : limit;
@@ -279,8 +279,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const { waiting: held, plans: decided } = holdBack(view, pushes, limits, waits, why);
   const going = new Set(decided.filter(isPush).map(({ id }) => id));
   const sent = changed.filter((id) => going.has(id));
-  const lifted = lift(view, decided, sent, settings);
-  const plans = withLifted(decided, lifted);
+  const plans = withLifted(decided, lift(view, decided, sent, settings));
   // Fields that the merge or `lift` holds for a limit or a review wait for a person as well.
   const isHeld = new Set(held.map(waitingKey));
   const stoppedIn = (plan: UserPlan) => holdsOf(plan).filter(isStopped);
@@ -288,9 +287,9 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     .flatMap((plan) => stoppedIn(plan).map((hold) => waitingOf(view, plan, hold)))
     .filter((field) => !isHeld.has(waitingKey(field)));
   const waiting = [...held, ...turned];
-  const left = stayingOf(view.plans, history.waiting, ({ userId, hold: { field } }) => ({
-    userId,
-    field,
+  const left = stayingOf(view.plans, history.waiting, (row) => ({
+    userId: row.userId,
+    field: row.hold.field,
   }));
   const waitedFor = new Set(history.waiting.map(waitingKey));
   const isOld = (field: WaitingField) => waitedFor.has(waitingKey(field));

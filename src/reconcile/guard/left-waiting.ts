@@ -1,6 +1,7 @@
 /** Finds the fields that still wait for a person after a plan is carried out. */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
+import type { WaitingField } from '../../model/waiting.ts';
 import { isStopped } from '../merge/held-field.ts';
 import { type Decision, holdsOf, type UserPlan } from '../../model/user-plan.ts';
 
@@ -41,3 +42,6 @@ export function afterBatch(plans: readonly UserPlan[]): readonly UserPlan[] {
     return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(held) } };
   });
 }
+
+export const countUsers = (waiting: readonly Pick<WaitingField, 'userId'>[]): number =>
+  new Set(waiting.map(({ userId }) => userId)).size;

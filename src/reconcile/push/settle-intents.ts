@@ -41,8 +41,7 @@ export async function settleIntents(places: PushContext, settings: PushSettings)
   const intents = await mirror.readIntents();
   const mayHaveLeft = (intent: Intent) => intent.hasLeft || sendBlock !== undefined;
   await record(places, settings, intents.filter((intent) => !mayHaveLeft(intent)).map(neverLeft));
-  const left = intents.filter(mayHaveLeft);
-  for (const batch of chunks(left, 100)) {
+  for (const batch of chunks(intents.filter(mayHaveLeft), 100)) {
     const seen = await readBackIntents(places, batch);
     const answers = batch.map((intent) =>
       judgeOpen(intent, seen.get(intent.userId) ?? null, intent.ageMs >= settings.quietPeriodMs),

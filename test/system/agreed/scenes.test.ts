@@ -242,6 +242,19 @@ describe('one transaction that edits users with addresses of each other', () => 
     },
   );
 
+  it('musterd sends an approved new email before it gives the old email to a second user', async () => {
+    team = await teams.open({ push: { approve: 'always', fourEyes: false } });
+    const [taker = 0, giver = 0] = team.ids;
+    const handed = emailOf(giver);
+    await emails({ [taker]: handed, [giver]: 'new@example.com' });
+    await team.run();
+    await team.carol.approve(await team.batchOf(taker));
+    await team.run();
+    expect(team.updates()).toEqual([{ id: giver, email: 'new@example.com' }]);
+    await team.run();
+    expect([team.updates().at(-1), await team.held()]).toEqual([{ id: taker, email: handed }, []]);
+  });
+
   it('musterd holds the emails that two users exchange, and sends them after an approval', async () => {
     const [first = 0, second = 0] = await open();
     const [one, other] = [emailOf(first), emailOf(second)];
