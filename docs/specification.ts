@@ -134,8 +134,8 @@ export function guardFate(all: readonly Push[], people: number, today: Set<bigin
   const withIt = ({ user, transaction, chosen }: Push) =>
     all.filter((one) => !chosen && transaction && one.user === user && one.transaction === transaction);
   /** The only other owner of the address gives it up in this run. */
-  const comesFree = ({ user, field, others: [other, another] }: Push) => {
-    const given = all.find((one) => one.user === other && one.field === field && !one.others.includes(user));
+  const comesFree = ({ field, others: [other, another] }: Push) => {
+    const given = all.find((one) => one.user === other && one.field === field);
     if (another !== undefined || !given || isStopped(given) || given.beside) return false;
     return ![given, ...withIt(given)].some((one) => isLimited(one, roles));
   };

@@ -117,6 +117,13 @@ describe('lastAdministrators', () => {
       { 1: 'next' },
     ],
     ['missing, and only some users were read', { 1: demoted, 2: {} }, { isWhole: false }, [], { 1: 'whole' }],
+    [
+      'missing, and a person resolved the demotion, and only some users were read',
+      { 1: demoted, 2: {} },
+      { isWhole: false, resolved: 1n },
+      [],
+      {},
+    ],
     ['listed, but not read', { 1: demoted, 2: { ...administrator, reads: 'nothing' } }, none, [], {}],
     [
       'neither listed nor read',
@@ -189,6 +196,14 @@ describe('tooManyRoles', () => {
       3,
     );
     expect(limits.map(({ id }) => Number(id))).toEqual(held);
+    // A role that a person let pass does not count.
+    const passed = plans.map((plan, at) => ({
+      plan,
+      edits: {},
+      chosen: [],
+      resolved: at > 0 ? [] : (['roleId'] as const),
+    }));
+    expect(tooManyRoles(passed, 3)).toEqual([]);
     const words = limits.map(({ decision }) => decision.kind === 'hold' && decision.hold.detail);
     expect(new Set(words)).toEqual(new Set(held.map(() => '4 roles would change in one run, more than 3')));
   });

@@ -89,7 +89,10 @@ it('The guard names three held fields in a refusal, and counts further fields an
     new Map(
       Array.from({ length: count }, (_, at) => [
         BigInt(at + 1),
-        { email: { kind: 'hold', hold: hold({ detail: `why ${at + 1}` }) } } as const,
+        {
+          email: { kind: 'hold', hold: hold({ detail: `why ${at + 1}` }) },
+          phone: { kind: 'wait', until: 'next' },
+        } as const,
       ]),
     );
   const all = 'fields held by limits on single fields: ';

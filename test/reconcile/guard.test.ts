@@ -470,6 +470,35 @@ describe('an email that another user has', () => {
   });
 });
 
+it('The guard holds the demotion of the last administrator if the promotion waits in an earlier batch', () => {
+  const held = { 3: [holdOf(3n, 5n, { field: 'roleId' })] };
+  const { plans } = judge({ edits: { 1: { roleId: 4n }, 3: { roleId: 1n } }, held });
+  expect(plans.flatMap(({ id, holds }) => holds.map(({ isAlone }) => [id, isAlone]))).toEqual([
+    [1n, true],
+    [3n, undefined],
+  ]);
+});
+
+it('The guard keeps two holds unchanged if the limit and its words are the same', () => {
+  const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
+  const words = 'user 12 has or will get the same email';
+  const phone = {
+    field: 'phone',
+    edit: 9n,
+    isAlone: true,
+    detail: `edited together with email: ${words}`,
+  } as const;
+  const held = {
+    11: [
+      holdOf(11n, emailOf(12n), { edit: 8n, isAlone: true, detail: words }),
+      holdOf(11n, '15550999', phone),
+    ],
+  };
+  const view = viewOf({ edits: { 11: { email: emailOf(12n), phone: '15550999' } }, held }, { 11: both });
+  const { plans } = guard({ ...view, offers: offerLimited(view.plans, view.states) }, settings);
+  expect(plans.flatMap(holdsOf)).toEqual([]);
+});
+
 describe('another edited field of the same user', () => {
   const phone = '15550999';
   const roles = { 12: { roleId: 5n }, 13: { roleId: 5n }, 14: { roleId: 5n } };
@@ -478,7 +507,7 @@ describe('another edited field of the same user', () => {
   const put = { 11: { email: 'new@example.com', phone } };
   const demoted = { roleId: 4n, phone };
   const limited = [`edited together with email: user 12 has or will get the same email`];
-  it.each<readonly [string, Id, Field, Edits, readonly string[] | 'wait' | 'push']>([
+  it.each<readonly [string, Id, Field, Edits, readonly string[] | 'next' | 'whole' | 'push']>([
     ['another user has the email', 11n, 'email', { edits: { 11: { email: emailOf(12n), phone } } }, limited],
     [
       'too many roles would change',
@@ -499,14 +528,14 @@ describe('another edited field of the same user', () => {
       1n,
       'roleId',
       { edits: { 1: demoted, 3: { roleId: 1n } } },
-      'wait',
+      'next',
     ],
     [
       'the demotion waits for a run over all users',
       1n,
       'roleId',
       { edits: { 1: demoted }, isWhole: false },
-      'wait',
+      'whole',
     ],
     [
       'the service put the email back',
@@ -523,6 +552,7 @@ describe('another edited field of the same user', () => {
         const plan = plans.find((one) => one.id === id);
         expect(plan?.fields[field].kind).not.toBe('push');
         const decision = plan?.fields.phone;
+        if (decision?.kind === 'wait') return decision.until;
         return decision?.kind === 'hold' ? [decision.hold.detail] : decision?.kind;
       };
       const [edit, other] = [

@@ -4,7 +4,7 @@ import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { MirrorUser, ServiceUser } from '../../src/model/user.ts';
 import { holdsOf, pushOf } from '../../src/model/user-plan.ts';
-import { holdAll, noAddresses, makeState, member, guardLimits as guard, teamOf } from './states.ts';
+import { holdAll, makeState, member, guardLimits as guard, teamOf } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { concernedBy, concernOf, lookAround, readKnown } from '../../src/reconcile/guard/concerned.ts';
 import { look } from '../../src/reconcile/look.ts';
@@ -104,6 +104,13 @@ describe('a limit on one field', () => {
   it.each<readonly [string, Id, Partial<MirrorUser>, readonly unknown[], readonly Id[]]>([
     ['nobody for a name', 3n, renamed, [], []],
     [
+      'the user whom the team list shows with a pushed phone',
+      3n,
+      { phone: '15550177' },
+      [asking([], ['15550177']), asking(['user5@example.com'])],
+      [5n],
+    ],
+    [
       'the user whom the team list shows with a pushed email',
       3n,
       { email: 'listed@example.com' },
@@ -137,7 +144,10 @@ describe('a limit on one field', () => {
     );
     const mirror = createMirrorStandIn(ids.map((one) => stateOf(one)));
     const lookup = await createUserLookup({ service, mirror }, teamOf([]));
-    const listed = { ...noAddresses, email: new Map([['listed@example.com', [5n]]]) };
+    const listed = {
+      email: new Map([['listed@example.com', [5n]]]),
+      phone: new Map([['15550177', [5n]]]),
+    };
     await lookAround(lookup, [planOf(id, edit), ...others], present, listed, admins);
     expect([service.filters, [...lookup.roster.users.keys()]]).toEqual([filters, found]);
   });

@@ -175,7 +175,7 @@ function ownersOf(
 }
 
 /** True if this run sends another value of the field for the owner of the address. */
-export type IsGiven = (owner: Id, field: Field, address: string) => boolean;
+export type IsGiven = (owner: Id, field: Field) => boolean;
 
 /** Holds emails and phones that two users would have. The only other owner may get another value first (`isGiven`). */
 export function sharedAddresses(
@@ -193,7 +193,7 @@ export function sharedAddresses(
         .filter((owner) => owner !== push.plan.id);
       const [other, another] = having?.take(2) ?? [];
       if (other === undefined) return [];
-      const waits = another === undefined && isGiven(other, field, address);
+      const waits = another === undefined && isGiven(other, field);
       return limitField(push, field, waits ? { kind: 'wait', until: 'next' } : limitWords[field](other));
     });
   });

@@ -45,7 +45,7 @@
  */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { canonicalOf, readable } from '../../model/user.ts';
+import { readable } from '../../model/user.ts';
 import {
   decisionsOf,
   isApprovable,
@@ -177,11 +177,10 @@ function limitsOn(
   const unresolved = reviewed.map((push) => ({ ...push, resolved: [] }));
   const strict = all(unresolved, () => false);
   const pushOfUser = new Map(reviewed.map((push) => [push.plan.id, push]));
-  return all(reviewed, (owner, field, address) => {
+  return all(reviewed, (owner, field) => {
     const push = pushOfUser.get(owner);
-    if (push === undefined || strict.get(owner)?.[field] !== undefined) return false;
-    const isOther = (value: Values) => canonicalOf(field, value.mirror) !== address;
-    return push.pushed.some(([one, value]) => one === field && isOther(value)) && isSent(push, field);
+    const isFree = push?.plan.fields[field].kind === 'push' && strict.get(owner)?.[field] === undefined;
+    return isFree && isSent(push, field);
   });
 }
 
