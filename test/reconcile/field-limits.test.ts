@@ -211,22 +211,14 @@ describe('tooManyRoles', () => {
 
 describe('sharedAddresses', () => {
   const both = { email: 'both@example.com' };
+  const [listed, taking] = [
+    { 2: both, 3: both },
+    { ...both, to: both },
+  ];
   const third = { 2: { to: { email: 'user3@example.com' } }, 3: phone };
   it.each<[string, Readonly<Record<number, Person>>, boolean, boolean, Record<number, string>]>([
-    [
-      'holds a listed address that user 2 takes',
-      { 2: { ...both, to: both }, 3: both },
-      true,
-      false,
-      { 2: 'a decision' },
-    ],
-    [
-      'holds a listed address that user 3 takes',
-      { 2: both, 3: { ...both, to: both } },
-      true,
-      false,
-      { 3: 'a decision' },
-    ],
+    ['holds a listed address that user 2 takes', { ...listed, 2: taking }, true, false, { 2: 'a decision' }],
+    ['holds a listed address that user 3 takes', { ...listed, 3: taking }, true, false, { 3: 'a decision' }],
     [
       'sends an address that only the list shows, and the lookup of its owner does not',
       { 2: { to: both }, 3: both },
@@ -242,13 +234,6 @@ describe('sharedAddresses', () => {
       true,
       true,
       { 2: 'a decision', 4: 'a decision' },
-    ],
-    [
-      'sends an address that nobody has, and no address',
-      { 2: { to: { email: 'user9@example.com' } }, 3: { to: { email: null } } },
-      true,
-      true,
-      {},
     ],
   ])('%s', async (_, people, isWhole, isGiven, expected) => {
     const { plans, population } = await stage(people, { isWhole });

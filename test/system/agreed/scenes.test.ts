@@ -255,17 +255,6 @@ describe('one transaction that edits users with addresses of each other', () => 
     expect([team.updates().at(-1), await team.held()]).toEqual([{ id: taker, email: handed }, []]);
   });
 
-  it('musterd holds the emails that two users exchange, and sends them after an approval', async () => {
-    const [first = 0, second = 0] = await open();
-    const [one, other] = [emailOf(first), emailOf(second)];
-    await emails({ [first]: other, [second]: one });
-    await team.run();
-    expect(team.updates()).toEqual([]);
-    await team.carol.approve(await team.batchOf(first));
-    await team.run();
-    expect(team.updates().map(({ id, email }) => [id, email])).toContainEqual([second, one]);
-  });
-
   it('musterd sends the phone of a user together with the email that a limit holds, after one approval', async () => {
     const [first = 0, second = 0] = await open();
     await team.bob.sql(
