@@ -373,21 +373,23 @@ create or replace view report.changes with (security_invoker) as
 select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.base_value, v.old_value, v.new_value, v.outcome,
        v.request_id, v.opened_at, v.closed_at, v.decided_by, v.decided_why, v.edited_by, v.old_text, v.new_text,
        mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id, v.batch, v.edited_at, v.decision_id from (
-  select c.change_id, c.team_id, c.user_id, u.name, c.run_id, w.kind, coalesce(c.batch, case when c.kind = 'push' then (select r.batch from sync.changes r where r.team_id = c.team_id and r.user_id = c.user_id and r.change_id < c.change_id and r.kind in ('approve', 'resolve') and (r.edits ->> f.field)::bigint = f.edit_id order by r.change_id desc limit 1) end) as batch, f.field, c.base -> f.field as base_value,
+  select c.change_id, c.team_id, c.user_id, u.name, c.run_id, w.kind, coalesce(c.batch, w.way ->> 'batch') as batch, f.field, c.base -> f.field as base_value,
          w.old as old_value, w.new as new_value,
          case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
-         c.request_id, c.opened_at, c.closed_at, coalesce(c.decided_by, case when c.kind = 'push' then (select r.decided_by from sync.changes r where r.team_id = c.team_id and r.user_id = c.user_id and r.change_id < c.change_id and r.kind in ('approve', 'resolve') and (r.edits ->> f.field)::bigint = f.edit_id order by r.change_id desc limit 1) end) as decided_by, c.decided_why,
+         c.request_id, c.opened_at, c.closed_at, coalesce(c.decided_by, w.way ->> 'decided_by') as decided_by, c.decided_why,
          coalesce(c.edited_by ->> f.field, (select sync.named_editor(e.edited_by, e.actor) from sync.edits e where e.team_id = c.team_id and e.edit_id = f.edit_id)) as edited_by,
          (select e.edited_at from sync.edits e where e.team_id = c.team_id and e.edit_id = f.edit_id) as edited_at,
-         mirror.field_text(w.old) as old_text, mirror.field_text(w.new) as new_text, f.edit_id, coalesce(c.decision_id, case when c.kind = 'push' then (select r.decision_id from sync.changes r where r.team_id = c.team_id and r.user_id = c.user_id and r.change_id < c.change_id and r.kind in ('approve', 'resolve') and (r.edits ->> f.field)::bigint = f.edit_id order by r.change_id desc limit 1) end) as decision_id
+         mirror.field_text(w.old) as old_text, mirror.field_text(w.new) as new_text, f.edit_id, coalesce(c.decision_id, (w.way ->> 'decision_id')::bigint) as decision_id
   from sync.changes c
   left join lateral (
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
   ) f on true
   -- If a person gave up an edit, old is the mirror's value. new is the value last agreed on or, if resolved, the service's.
+  -- way is the decision that let a push pass.
   cross join lateral (
     select case when g.given then 'discard' else c.kind end as kind, case when g.given then c.new when c.kind = 'hold' then c.base else c.old end -> f.field as old,
-      case when c.kind = 'hold' then c.old when not g.given then c.new when c.kind = 'resolve' then c.old else c.base end -> f.field as new
+      case when c.kind = 'hold' then c.old when not g.given then c.new when c.kind = 'resolve' then c.old else c.base end -> f.field as new,
+      case when c.kind = 'push' then (select jsonb_build_object('batch', r.batch, 'decided_by', r.decided_by, 'decision_id', r.decision_id) from sync.changes r where r.team_id = c.team_id and r.user_id = c.user_id and r.change_id < c.change_id and r.kind in ('approve', 'resolve') and (r.edits ->> f.field)::bigint = f.edit_id order by r.change_id desc limit 1) end as way
     from (select c.kind in ('reject', 'resolve') and coalesce(c.outcome ->> f.field = 'withdrawn', false) as given) g
   ) w
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id

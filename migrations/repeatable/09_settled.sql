@@ -11,7 +11,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       when not exists (
         select from pg_stat_activity a where a.datname = current_database() and a.application_name like 'musterd listen%')
         then 'no daemon listens here: the next run sends it'
-      else 'the daemon sends it in a moment' end,
+      else 'the daemon sends it with one of its next runs' end,
     f.request_id, f.reason
   from (
     select distinct on (s.team_id, s.user_id, s.field) s.* from sync.edits s

@@ -102,6 +102,18 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
     expect(await run(ledger)).toEqual(told);
   });
 
+  it('nameBatches records in the ledger the batch of each field if two people edited fields of one user', async () => {
+    await run(`set local musterd.actor = 'kim'; update mirror.users set role_id = 2 where id = 4;
+      insert into sync.held_fields (team_id, user_id, field, edit_id, reason, run_id)
+        select team_id, user_id, field, edit_id, 'limit', 1 from sync.edits where field = 'role_id';
+      insert into sync.changes (team_id, user_id, run_id, kind, new)
+        select 41, 4, 1, 'hold', jsonb_build_object(field, 'x') from sync.held_fields where user_id = 4`);
+    await name();
+    const held = await run('select field, batch from sync.held_fields where user_id = 4 order by field');
+    expect(new Set(held.map(([, batch]) => batch)).size).toBe(2);
+    expect(await run('select field, batch from report.changes order by field')).toEqual(held);
+  });
+
   it('readHeldEdits returns the authors of planned holds, and the batch name that a run will give each hold', async () => {
     await name();
     const rows = await run(

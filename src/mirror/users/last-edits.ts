@@ -49,14 +49,9 @@ export async function nameBatches(tx: Transaction, runId: bigint): Promise<void>
       where h.team_id = e.team_id and h.user_id = e.user_id and h.field = e.field
       returning h.team_id, h.user_id, h.run_id, h.field, h.edit_id, h.batch
     )
-    update sync.changes c set edits = p.edits, batch = p.batch
-    from (
-      select team_id, user_id, run_id, jsonb_object_agg(field, edit_id) as edits, case count(distinct batch) when 1 then min(batch) end as batch
-      from put group by team_id, user_id, run_id
-    ) p
-    where c.run_id = p.run_id and c.team_id = p.team_id and c.user_id = p.user_id and c.kind = 'hold' and c.edits is null`.execute(
-    tx,
-  );
+    update sync.changes c set edits = jsonb_build_object(p.field, p.edit_id), batch = p.batch from put p
+    where c.run_id = p.run_id and c.team_id = p.team_id and c.user_id = p.user_id and c.kind = 'hold' and c.edits is null
+      and c.new ? p.field`.execute(tx);
 }
 
 /** Returns the authors and batches of held edits, and of edits that only a plan holds: the batches they would get. */

@@ -1,11 +1,10 @@
 /** Writes and reads the ledger: every change of a field, in either direction, every hold and every decision. */
 import { sql } from 'kysely';
-import { columnOf, type Field } from '../../model/fields.ts';
+import { columnOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
 import type { ChangeKind, LedgerOutcome } from '../../model/ledger-words.ts';
-import type { Values } from '../../model/user-plan.ts';
 import type { HoldOfUser } from '../../model/waiting.ts';
 import type { Queryable, Row, Transaction } from '../db/database.ts';
 import { type StageShape, withSpool } from '../db/spool.ts';
@@ -27,19 +26,12 @@ export interface LedgerEntry {
   readonly outcome?: object;
 }
 
-/** The values of one side (base, mirror or service), under the SQL names of the fields. */
-export function sideInSql(entries: readonly (readonly [Field, Values])[], side: keyof Values) {
-  return Object.fromEntries(entries.map(([field, values]) => [columnOf(field), values[side] ?? null]));
-}
-
-/** Returns a ledger entry for each user with new holds. Rejected fields are left out, because they stay rejected. */
+/** Returns a ledger entry for each new hold. Rejected fields are left out, because they stay rejected. */
 export function holdsInLedger(holds: readonly HoldOfUser[]): readonly LedgerEntry[] {
-  const news = holds.filter(({ hold }) => hold.reason !== 'rejected');
-  return [...Map.groupBy(news, ({ id }) => id)].map(([user_id, of]) => {
-    const held = of.map(({ hold }) => [hold.field, hold] as const);
-    const [base, old] = [sideInSql(held, 'base'), sideInSql(held, 'mirror')];
-    const outcome = Object.fromEntries(of.map(({ hold }) => [columnOf(hold.field), hold.reason]));
-    return { user_id, kind: 'hold', base, old, new: sideInSql(held, 'service'), outcome };
+  return holds.flatMap(({ id, hold: { field, reason, base, mirror, service } }) => {
+    const of = (value: unknown) => ({ [columnOf(field)]: value ?? null });
+    const values = { base: of(base), old: of(mirror), new: of(service), outcome: of(reason) };
+    return reason === 'rejected' ? [] : [{ user_id: id, kind: 'hold', ...values }];
   });
 }
 

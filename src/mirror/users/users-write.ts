@@ -1,7 +1,7 @@
 /** Writes users to mirror, base, ledger and holds, with few statements for any number of users. */
 
 import { sql } from 'kysely';
-import { columnOf } from '../../model/fields.ts';
+import { columnOf, type Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { sameValue } from '../../model/user.ts';
 import { roleMove } from '../../model/user-changes.ts';
@@ -12,6 +12,7 @@ import {
   holdsOf,
   type UserPlan,
   type UserWrite,
+  type Values,
 } from '../../model/user-plan.ts';
 import { anyOf } from '../db/by-key.ts';
 import type { Transaction } from '../db/database.ts';
@@ -20,7 +21,7 @@ import { stage } from '../db/stage.ts';
 import { endStale } from '../team/stale.ts';
 import { endPulled } from './edits.ts';
 import { endHolds, lockHolds, noteShown, writeHolds } from './holds.ts';
-import { type LedgerEntry, sideInSql, writeLedger } from './ledger.ts';
+import { type LedgerEntry, writeLedger } from './ledger.ts';
 import { endPeriods } from './periods.ts';
 import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 
@@ -28,6 +29,11 @@ import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 export interface RunOf {
   readonly teamId: Id;
   readonly runId: bigint;
+}
+
+/** The values of one side (base, mirror or service), under the SQL names of the fields. */
+function sideInSql(entries: readonly (readonly [Field, Values])[], side: keyof Values) {
+  return Object.fromEntries(entries.map(([field, values]) => [columnOf(field), values[side] ?? null]));
 }
 
 /** The ledger entries for one user, one for each kind of change, without adoptions and holds. */
