@@ -31,7 +31,7 @@ begin
       using errcode = 'insufficient_privilege', hint = 'An administrator grants the role musterd_approver.';
   end if;
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'A decision needs a transaction that sees what is sent in the meantime'
+    raise exception 'A decision needs a transaction that sees the pushes of other transactions'
       using errcode = 'active_sql_transaction', hint = 'Use isolation level read committed.';
   end if;
   if found #>> '{place,kind}' = 'copy' then

@@ -32,7 +32,7 @@ begin
       old.user_updated_at, old.resolved, old.gone_at, old.raw) then
     raise exception 'Only first_name, last_name, name_split, email, phone and role_id of mirror.users can be edited'
       using errcode = 'check_violation',
-            hint = 'The service gives no way to change the other columns. To change a name, set first_name and last_name.';
+            hint = 'The service cannot change other columns. To change a name, set first_name and last_name.';
   end if;
 
   new.first_name := coalesce(new.first_name, '');
@@ -75,7 +75,7 @@ begin
       if new.email is not null or not exists (
         select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.email is null) then
         raise exception 'The email of user % cannot be emptied', new.id
-          using errcode = 'check_violation', hint = 'The service gives no way to remove an email address; set another one.';
+          using errcode = 'check_violation', hint = 'The service cannot remove an email address; set another address.';
       end if;
     end if;
     if length(new.email) > 320 then
@@ -373,7 +373,7 @@ begin
     perform from mirror.user_lookups l where l.team_id = team offset most limit 1;
     if found then
       raise exception 'Team % would have more than 200,000 addresses in mirror.user_lookups', team
-        using errcode = 'program_limit_exceeded', hint = 'Remove addresses that are no longer needed with mirror.forget_lookups().';
+        using errcode = 'program_limit_exceeded', hint = 'Use mirror.forget_lookups() to remove addresses that nobody needs.';
     end if;
   end loop;
   return null;

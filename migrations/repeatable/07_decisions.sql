@@ -216,7 +216,7 @@ begin
     update mirror.users u set (email, phone, role_id) = (select p.email, p.phone, p.role_id from jsonb_populate_record(u, jsonb_build_object(h.field, given)) p)
     where h.field <> 'name' and u.team_id = h.team_id and u.id = h.user_id;
     update sync.held_fields o set reason = case o.reason when 'review' then o.reason else 'limit' end, alone = false, decision = null, batch = null,
-      detail = 'entered in a decision about another value', mirror_value = given, edit_id = sync.find_edit(o.team_id, o.user_id, o.field),
+      detail = 'a person entered this value in a decision about the field', mirror_value = given, edit_id = sync.find_edit(o.team_id, o.user_id, o.field),
       base_value = now_at, service_value = shown, shown_value = shown
     where waits and o.team_id = h.team_id and o.user_id = h.user_id and o.field = h.field;
     seen := jsonb_set(jsonb_set(seen, '{0,mirror}', given), '{0,passes}', 'false');
@@ -246,7 +246,7 @@ begin
   end if;
   if found_team is null or not coalesce(only_fields <@ array[{fields FIELD}], true) or not exists (
     select from mirror.users u where u.team_id = hold.team_id and u.id = hold.user_id and (hold.until is null or u.gone_at is null)) then
-    raise exception 'Team % has no user % with such fields', hold.team_id, hold.user_id using errcode = 'no_data_found';
+    raise exception 'User % is not in team %, or a field is unknown; the fields are %', hold.user_id, hold.team_id, array_to_string(array[{fields FIELD}], ', ') using errcode = 'no_data_found';
   end if;
   insert into sync.leases as l (team, lease_id, host, pid, process, taken_at, expires_at)
   values (found_team, gen_random_uuid(), '', pg_backend_pid(), '', clock_timestamp(), clock_timestamp() + interval '1 min')

@@ -50,7 +50,7 @@ begin
       using errcode = 'active_sql_transaction', hint = 'Commit first, then call sync.settled() in a transaction of its own.';
   end if;
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'sync.settled() waits for commits of other transactions, which this one cannot see'
+    raise exception 'sync.settled() waits for commits of other transactions, and this transaction cannot see new commits'
       using errcode = 'active_sql_transaction', hint = 'Call it with isolation level read committed.';
   end if;
   -- Each query of this loop has its own snapshot, so that it sees new commits. The loop locks nothing.

@@ -257,9 +257,12 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     for (const [of, answer] of [
       [`41, 1, now()`, 'in the future and within 100 years'],
       [`41, 1, 'infinity'`, 'in the future and within 100 years'],
-      [`41, 2, 'tomorrow'`, 'Team 41 has no user 2'],
-      [`40, 1, 'tomorrow'`, 'Team 40 has no user 1'],
-      [`41, 1, 'tomorrow', 'why', '{phone,fax}'`, 'no user 1 with such fields'],
+      [`41, 2, 'tomorrow'`, 'User 2 is not in team 41'],
+      [`40, 1, 'tomorrow'`, 'User 1 is not in team 40'],
+      [
+        `41, 1, 'tomorrow', 'why', '{phone,fax}'`,
+        'a field is unknown; the fields are name, email, phone, role_id',
+      ],
     ] as const)
       expect(await hold(of)).toContain(answer);
     const all = [['name'], ['email'], ['phone'], ['role_id']].map(([field]) => [field, null]);
@@ -287,7 +290,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     const asked = tx((one) => askHolds(one, 41n, 1n, { fields: ['phone'], end: { seconds: 60 }, why: '' }));
     await expect(asked).rejects.toMatchObject({
       code: 'usage',
-      message: 'Team 41 has no user 1 with such fields',
+      message: 'User 1 is not in team 41, or a field is unknown; the fields are name, email, phone, role_id',
     });
     expect(await run(`select count(*)::int from sync.hold(41, 1, null)`)).toEqual([[4]]);
     await leave('null');

@@ -164,7 +164,7 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
 
   it('sync.withdraw fails in a repeatable read transaction', async () => {
     const later = `begin isolation level repeatable read; set local musterd.actor = 'kim'; select * from sync.withdraw()`;
-    await expect(run(later)).rejects.toThrow('sees what is sent in the meantime');
+    await expect(run(later)).rejects.toThrow('sees the pushes of other transactions');
     await run('rollback');
     expect(await run(`select count(*) from mirror.users where email like 'new%'`)).toEqual([[6n]]);
   });

@@ -18,7 +18,7 @@ describe.each([oldestServer()])('mirror.user_lookups on $name', (server) => {
     await expect(insert(41, 1)).rejects.toMatchObject({
       code: '54000',
       message: 'Team 41 would have more than 200,000 addresses in mirror.user_lookups',
-      hint: 'Remove addresses that are no longer needed with mirror.forget_lookups().',
+      hint: 'Use mirror.forget_lookups() to remove addresses that nobody needs.',
     });
     await insert(42, 5);
     expect(await run(`select mirror.forget_lookups(41, array['7'])`)).toEqual([[1n]]);

@@ -50,8 +50,8 @@ describe('a decision in SQL', () => {
 
   it.each([
     ['read committed', 'There is no held batch'],
-    ['repeatable read', 'sees what is sent in the meantime'],
-    ['serializable', 'sees what is sent in the meantime'],
+    ['repeatable read', 'sees the pushes of other transactions'],
+    ['serializable', 'sees the pushes of other transactions'],
   ])('sync.approve in a %s transaction answers with "%s"', async (isolation, answer) => {
     expect(await decide(isolation)).toContain(answer);
   });

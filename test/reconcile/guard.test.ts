@@ -706,7 +706,7 @@ describe('a hold by a limit on one field', () => {
   });
 
   const today = (count: number) => new Set(Array.from({ length: count }, (_, at) => BigInt(at + 101)));
-  const tooMany = 'too many users would be pushed within a day; nothing else holds it now';
+  const tooMany = 'too many users would be pushed within a day; no other limit holds the field now';
   const day = { reason: 'limit', isAlone: true, detail: tooMany };
   it.each<readonly [string, number, Edits, Partial<GuardSettings>, object | null]>([
     [

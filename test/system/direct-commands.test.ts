@@ -414,7 +414,7 @@ describe('a command with wrong arguments', () => {
     ['tag create \u00a0', 'A tag needs a name of 1 to 300 characters'],
     [`tag create ${'x'.repeat(301)}`, 'A tag needs a name of 1 to 300 characters'],
     [read, '--inbox and --user'],
-    [`${read} --user 1`, 'Name the other side of the conversation: --target'],
+    [`${read} --user 1`, 'Name the partner of the conversation: --target'],
     [`${read} --user MEMBER --target 1 --target 1`, '--target has 1 twice'],
     [`${read} --user STRANGER --target 1`, 'is not a member of inbox'],
     [`${read} --user MEMBER --target 1 --reassign nobody`, 'No user matches "nobody"'],

@@ -116,7 +116,8 @@ export function parseValue(text: string): unknown {
 /** Splits `filters[inboxes][]` into `['filters', 'inboxes', '']`. An empty last step appends to a list. */
 export function parseKey(key: string): readonly string[] {
   const match = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(key);
-  if (match === null) throw new MusterdError('usage', `--field: "${key}" is not a key; write a, a[b] or a[]`);
+  if (match === null)
+    throw new MusterdError('usage', `--field: "${key}" is not a valid key: use name, name[part] or name[]`);
   return [match[1] ?? '', ...[...(match[2] ?? '').matchAll(/\[([^[\]]*)\]/g)].map(([, step]) => step ?? '')];
 }
 

@@ -19,7 +19,7 @@ export const conversationsRead = (context: Context, options: ReadOptions): Promi
     if (options.inbox === undefined || options.user === undefined)
       throw new MusterdError('usage', 'Name the inbox and the user who has read it: --inbox and --user');
     if (target === undefined)
-      throw new MusterdError('usage', 'Name the other side of the conversation: --target', {
+      throw new MusterdError('usage', 'Name the partner of the conversation: --target', {
         hint: 'For example --target 14155550123.',
       });
     const targets = readEntries('target', target);

@@ -13,7 +13,9 @@ const collect = (value: string, all: readonly string[] = []) => [...all, value];
 /** Reads an option that can be given only once. @throws MusterdError `usage` if it is given twice */
 const once = (name: string) => (value: string, before?: unknown) => {
   if (before === undefined) return value;
-  throw new MusterdError('usage', `--${name} is given twice`, { hint: 'Nothing was sent. Give it once.' });
+  throw new MusterdError('usage', `--${name} is given twice`, {
+    hint: `Nothing was sent. Give --${name} once.`,
+  });
 };
 const direct = 'sent at once, nobody approves';
 const yesOption = ['--yes', 'send it without a question'] as const;

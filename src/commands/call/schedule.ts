@@ -85,7 +85,7 @@ async function requireUnchanged(
   if (isDeepStrictEqual(now.fields, fields)) return;
   throw usage(
     `Nothing was sent: message ${id} changed before you agreed`,
-    `Look at it again: musterd schedule cancel ${id}`,
+    `Look at the message again: musterd schedule cancel ${id}`,
   );
 }
 

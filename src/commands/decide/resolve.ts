@@ -134,7 +134,7 @@ function unseen({ id, ...now }: HeldNow, take: string, as: string): MusterdError
   const column = columnOf(now.field);
   return new MusterdError(
     'usage',
-    `Confirm the ${column} of user ${id} that you saw, with --if or --edit, and --if-service: now the mirror has ${sayValue(now.mirror)}, the service ${sayValue(now.service)}`,
+    `The ${column} of user ${id} is ${sayValue(now.mirror)} in the mirror and ${sayValue(now.service)} on the service. Confirm what you saw: the edit with --edit or --if, the service's value with --if-service`,
     { hint: `Nothing was decided. To decide about these values: ${sayResolve(id, now, take)}${as}` },
   );
 }

@@ -62,7 +62,7 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
   const late = files.numbered.find(({ name }) => name < last && !applied.numbered.has(name));
   if (late !== undefined)
     throw new MusterdError('mirror', `The migration ${late.name} comes before ${last}, which was applied.`, {
-      hint: `Give it a number after ${last}.`,
+      hint: `Give the migration a number above ${last}.`,
     });
   const changed = files.numbered.find(
     ({ name, checksum }) => (applied.numbered.get(name) ?? checksum) !== checksum,

@@ -57,7 +57,7 @@ export const runsList: List<PageRun> = {
     all: { label: 'All', has: ['complete', 'broken'] },
     broken: { label: 'Not complete', has: ['broken'] },
   },
-  hint: () => 'Run number, or why the run ended',
+  hint: () => 'Run number, or words from the reason',
   lead: (counts) =>
     `In 30 days: ${count((counts.get('complete') ?? 0) + (counts.get('broken') ?? 0))}, not complete ${count(counts.get('broken') ?? 0)}.`,
   none: 'Older ones are in report.runs, and at /runs/ with their number.',

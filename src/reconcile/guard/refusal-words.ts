@@ -42,6 +42,6 @@ export function stillWaits(
 ): Extract<Decision, { kind: 'hold' }> | undefined {
   if (isReviewed) return { kind: 'hold', hold: { field, ...whyHeld([], true), ...values, edit } };
   if (!isTooMuch) return undefined;
-  const detail = 'too many users would be pushed within a day; nothing else holds it now';
+  const detail = 'too many users would be pushed within a day; no other limit holds the field now';
   return { kind: 'hold', hold: { field, reason: 'limit', detail, ...values, isAlone: true } };
 }

@@ -195,7 +195,7 @@ async function asShown(
   const now = absence === undefined ? shown.length : absence.ids.length;
   if (now !== rows)
     throw new MusterdError('usage', `Batch ${batch} has ${plural(now, 'row')} now; ${rows} were shown`, {
-      hint: 'Nothing was decided. Look at it again before you decide.',
+      hint: 'Nothing was decided. Look at the batch again before you decide.',
     });
   const edits = shown.filter((edit) => edit !== null);
   return edits.length === 0 || edits.length < shown.length ? choice : { ...choice, edits };

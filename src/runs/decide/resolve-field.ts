@@ -61,7 +61,7 @@ function requireSeen(id: Id, { hold, mirror }: HeldField, seen: SeenField | unde
   };
   if (isSeen()) return;
   const what = `The ${columnOf(field)} of user ${id} has changed since it was`;
-  const hint = 'Nothing was decided. Look at it again before you decide.';
+  const hint = 'Nothing was decided. Look at the field again before you decide.';
   // This message has no values, because a page shows the present values itself, if its settings allow that.
   if (seen.kind === 'shown') throw new MusterdError('usage', `${what} shown`, { hint });
   const now = [

@@ -58,7 +58,7 @@ function placeOfMapped({ columns }: FileTable, { column }: Mapping): number {
   const place = exact >= 0 ? exact : columns.findIndex((name) => simple(name) === simple(column));
   if (place >= 0) return place;
   throw new MusterdError('usage', `--map: there is no column "${column}"`, {
-    hint: `The file has ${columns.join(', ')}.`,
+    hint: `The columns of the file are ${columns.join(', ')}.`,
   });
 }
 
