@@ -33,7 +33,7 @@ const authentication: readonly Row[] = [
     emulator: ['emulator/wire/authenticate.ts', 'ageProblem'],
     tests: [signed, refused],
   }),
-  rule(jwt, '3. how far iat may lie ahead (not shown)', {
+  rule(jwt, '3. how far iat may lie ahead (undocumented)', {
     client: [
       'service/clock-skew.ts',
       'createClockSkew',
@@ -158,7 +158,7 @@ const errors: readonly Row[] = [
     '403 `link_tracking_not_available`: a link endpoint',
     '404: a link of another team, or none',
   ),
-  rule('Errors', '404 for the id of a tag, a survey or a schedule (not shown)', {
+  rule('Errors', '404 for the id of a tag, a survey or a schedule (undocumented)', {
     client: ['service/call.ts', 'nullIfMissing', 'null'],
     emulator: ['emulator/wire/endpoint.ts', 'notFound'],
     tests: [
@@ -180,7 +180,7 @@ const errors: readonly Row[] = [
     ],
     status: '429',
   }),
-  rule('Errors', '429: when to repeat the request (not shown)', {
+  rule('Errors', '429: when to repeat the request (undocumented)', {
     client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else growing pauses with jitter'],
     emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
@@ -200,7 +200,7 @@ const errors: readonly Row[] = [
     ],
     status: 'default',
   }),
-  rule('Errors', '1. body and status of other server errors (not shown)', {
+  rule('Errors', '1. body and status of other server errors (undocumented)', {
     client: ['service/retry.ts', 'nextStep', 'accepts any 5xx, whatever its body, and repeats a read'],
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
@@ -212,7 +212,7 @@ const errors: readonly Row[] = [
       ['service/retry.test.ts', 'repeats a read after a %i, and does not repeat a write'],
     ],
   }),
-  rule('Errors', '2. further causes of a 400 (not shown)', {
+  rule('Errors', '2. further causes of a 400 (undocumented)', {
     client: ['reconcile/push/push.ts', 'pushBatch', 'searches for the bad value, and holds only that value'],
     emulator: ['emulator/rules/user-endpoints.ts', 'checkUpdate'],
     tests: [
@@ -261,7 +261,7 @@ const limits: readonly Row[] = [
     ],
   }),
   ...withoutPath('Limits', 'at most 5 tags of a contact', 'the team’s `list_size`, of a list'),
-  rule('Limits', 'largest `limit` (not shown)', {
+  rule('Limits', 'largest `limit` (undocumented)', {
     client: ['service/pages.ts', 'readPages', 'a short page is not the end; a refused limit is halved'],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
@@ -274,7 +274,7 @@ const limits: readonly Row[] = [
     ],
     variants: ['limit-cap', 'over-cap'],
   }),
-  rule('Limits', 'largest request body (not shown)', {
+  rule('Limits', 'largest request body (undocumented)', {
     client: ['service/roster-endpoints.ts', 'maxPatches', 'at most 25 users in one update'],
     emulator: ['emulator/wire/web-server.ts', 'settings.bodyLimit'],
     tests: [
@@ -307,7 +307,7 @@ const versioning: readonly Row[] = [
       ['system/check.test.ts', 'exits 0 and warns that the legacy API key is planned for deprecation (S50)'],
     ],
   }),
-  rule('Versioning', '3. compatibility, and the date of deprecation (not shown)', {
+  rule('Versioning', '3. compatibility, and the date of deprecation (undocumented)', {
     client: ['service/wire.ts', 'takeFields', '`raw` keeps new fields, which break nothing'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [['service/wire.test.ts', 'keeps unknown fields in `raw`, even one called `__proto__` (A11)']],

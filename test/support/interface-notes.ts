@@ -14,7 +14,7 @@ export const noteRows: readonly Row[] = [
     ],
     variants: ['email-lookup'],
   }),
-  rule(section, '1. what users/get answers without a filter (not shown)', {
+  rule(section, '1. what users/get answers without a filter (undocumented)', {
     client: [
       'reconcile/read/roster.ts',
       'readRoster',
@@ -40,7 +40,7 @@ export const noteRows: readonly Row[] = [
     ],
     variants: ['email-update'],
   }),
-  rule(section, '2. what is stored of a written value (not shown)', {
+  rule(section, '2. what is stored of a written value (undocumented)', {
     client: ['reconcile/push/outcome.ts', 'judge', 'compares the answer with the sent values'],
     emulator: ['emulator/rules/update-user.ts', 'editOf'],
     tests: [
@@ -49,12 +49,12 @@ export const noteRows: readonly Row[] = [
     ],
     variants: ['email-case', 'email-writes', 'name-spaces', 'name-cap', 'phone-writes'],
   }),
-  rule(section, '2. further attributes of UpdateUser (not shown)', {
+  rule(section, '2. further attributes of UpdateUser (undocumented)', {
     client: ['service/wire-user.ts', 'encodeUserPatch', 'sends none'],
     emulator: ['emulator/wire/request-schemas.ts', 'userUpdate.looseObject', 'accepts and ignores them'],
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
-  rule(section, '3. which ScheduleRequest fields are required (not shown)', {
+  rule(section, '3. which ScheduleRequest fields are required (undocumented)', {
     client: [
       'service/messages/schedule-request.ts',
       'findScheduleFlaw',
@@ -67,7 +67,7 @@ export const noteRows: readonly Row[] = [
     ],
     variants: ['schedule-creator'],
   }),
-  rule(section, '3. `local_id` of a repeated request (not shown)', {
+  rule(section, '3. `local_id` of a repeated request (undocumented)', {
     client: [
       'service/messages/message-endpoints.ts',
       'createMessageEndpoints.localId',
@@ -80,7 +80,7 @@ export const noteRows: readonly Row[] = [
     ],
     variants: ['local-id'],
   }),
-  rule(section, '4. format of `execute_at` (not shown)', {
+  rule(section, '4. format of `execute_at` (undocumented)', {
     client: [
       'service/messages/schedule-request.ts',
       'findTimeFlaw',
@@ -93,12 +93,12 @@ export const noteRows: readonly Row[] = [
     ],
     variants: ['schedule-grid', 'schedule-margin'],
   }),
-  rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (not shown)', {
+  rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (undocumented)', {
     client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule', 'returns them unchanged'],
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
-  rule(section, '5. accepted values of `order` (not shown)', {
+  rule(section, '5. accepted values of `order` (undocumented)', {
     client: ['service/page.ts', 'PageQuery', 'sends no `order`, and relies on no order'],
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
@@ -107,7 +107,7 @@ export const noteRows: readonly Row[] = [
     ],
     variants: ['order', 'unknown-order'],
   }),
-  rule(section, '5. default page size (not shown)', {
+  rule(section, '5. default page size (undocumented)', {
     client: ['service/page.ts', 'PageQuery.limit', 'always sends `limit`'],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
@@ -116,7 +116,7 @@ export const noteRows: readonly Row[] = [
     ],
     variants: ['default-limit'],
   }),
-  rule(section, '5. page numbering (not shown)', {
+  rule(section, '5. page numbering (undocumented)', {
     client: ['service/pages.ts', 'readListing', 'reads page after page; two empty pages are the end'],
     emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
@@ -128,12 +128,12 @@ export const noteRows: readonly Row[] = [
   }),
   ...withoutPath(
     section,
-    '6. contacts other than their count (not shown)',
-    '6. lists (not shown)',
-    '6. templates (not shown)',
-    '6. user groups (not shown)',
-    '6. links (not shown)',
-    '6. conversations other than read (not shown)',
-    '6. message sending (not shown)',
+    '6. contacts other than their count (undocumented)',
+    '6. lists (undocumented)',
+    '6. templates (undocumented)',
+    '6. user groups (undocumented)',
+    '6. links (undocumented)',
+    '6. conversations other than read (undocumented)',
+    '6. message sending (undocumented)',
   ),
 ];

@@ -82,7 +82,7 @@ const fields: readonly Row[] = [
       ['service/wire.test.ts', 'rejects a row with the id %s, and keeps its neighbours (A9)'],
     ],
   }),
-  rule('Resources', 'missing, null and undocumented fields (not shown)', {
+  rule('Resources', 'missing, null and undocumented fields (undocumented)', {
     client: ['service/wire.ts', 'takeFields', 'only the id is required; `raw` keeps unknown fields'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [
@@ -176,7 +176,7 @@ const withoutPaths: readonly Row[] = [
 ];
 
 const open: readonly Row[] = [
-  rule('Other shapes', '3. timestamps other than a user’s (not shown)', {
+  rule('Other shapes', '3. timestamps other than a user’s (undocumented)', {
     client: ['service/wire-lists.ts', 'decodeListed', 'keeps the text as written'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
@@ -185,17 +185,17 @@ const open: readonly Row[] = [
     ],
     variants: ['fraction'],
   }),
-  rule('Other shapes', '4. values of a survey’s `type` (not shown)', {
+  rule('Other shapes', '4. values of a survey’s `type` (undocumented)', {
     client: ['model/listed/surveys.ts', 'surveys.type', 'any text'],
     emulator: ['emulator/wire/answer-schemas.ts', 'survey.type'],
     tests: [['service/fields.test.ts', 'rejects %s without a valid %s only if it is required']],
   }),
-  rule('Other shapes', '5. format and values of a tag’s `color` (not shown)', {
+  rule('Other shapes', '5. format and values of a tag’s `color` (undocumented)', {
     client: ['model/listed/tags.ts', 'tags.color', 'any text'],
     emulator: ['emulator/wire/answer-schemas.ts', 'tag.color'],
     tests: [['service/fields.test.ts', 'rejects %s without a valid %s only if it is required']],
   }),
-  rule('States and transitions', 'states of any resource (not shown)', {
+  rule('States and transitions', 'states of any resource (undocumented)', {
     client: ['service/call.ts', 'nullIfMissing', 'assumes no states: a missing resource is null'],
     emulator: [
       'emulator/rules/schedule-endpoints.ts',

@@ -178,9 +178,9 @@ describe('the table of the interface', () => {
     expect([...played].toSorted()).toEqual([...variantNames].toSorted());
   });
 
-  it('names for each "(not shown)" detail of the interface what the client does instead', () => {
+  it('names for each "(undocumented)" detail of the interface what the client does instead', () => {
     const silent = rows.filter(
-      ({ name, client }) => name.endsWith('(not shown)') && client !== noPath && client[2] === undefined,
+      ({ name, client }) => name.endsWith('(undocumented)') && client !== noPath && client[2] === undefined,
     );
     expect(silent.map(({ name }) => name)).toEqual([]);
   });
@@ -249,7 +249,7 @@ The second column says where the mirror has each field and each endpoint, or why
 \`test/support/interface-mirror.ts\`, and the test compares it with the schema and the commands.
 
 The tables have ${rows.length} rows, and ${fields} of them describe fields. For ${without} rows the interface has no endpoint: it shows no
-path. "Not shown" marks points that the interface leaves open. For them, the client's column says what musterd does, and
+path. "Undocumented" marks what the interface leaves open. For these points, the client's column says what musterd does, and
 the emulator's column names the variants of the service that it emulates.
 
 ${sections.map(tableOf).join('\n')}`;

@@ -50,7 +50,7 @@ export const userUpdate = z
     phone: z.string().optional(),
     role_id: z.int().optional(),
   })
-  .describe('Further attributes of UpdateUser: not shown.');
+  .describe('Further attributes of UpdateUser: undocumented.');
 export type UserUpdate = z.infer<typeof userUpdate>;
 
 export const userUpdates = z.looseObject({ users: z.array(userUpdate) });
