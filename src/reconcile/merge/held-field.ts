@@ -22,7 +22,7 @@
  * |-------------------------------------|-------------------------|------------------------------|------------------|------------------|
  * | is unchanged                        | is unchanged            | as above                     | is sent          | stays            |
  * | is unchanged                        | has another value       | as above                     | void: held (§)   | stays            |
- * | is unchanged                        | changed and went back   | as above                     | is sent          | stays            |
+ * | is unchanged                        | went there and back (‡) | as above                     | is sent          | stays            |
  * | was withdrawn                       | ·                       | ends                         | ends with it     | ends with it     |
  * | was replaced, even by its own value | ·                       | is merged as a new edit      | no longer counts | no longer counts |
  * | was made with the triggers off      | ·                       | is merged as a new edit      | no longer counts | no longer counts |
@@ -31,7 +31,7 @@
  * | is in a refused request that is cut | ·                       | is checked before each part  | checked, too     | is taken out     |
  * | belongs to a user who left          | ·                       | returned                     | void: returned   | stays            |
  *
- * An approval is about values: if the service's value changed and changed back, the approval still applies. § with a policy
+ * ‡ An approval is about values: if no run read the other value in between, the approval still applies. § with a policy
  * other than `hold` the edit is merged again, see †. ¶ an approval counts for one push. The intent of the push records it,
  * and gives it back in some cases (`push/result.ts`). Each part is checked just before it is sent (`send-guard.ts`).
  *
