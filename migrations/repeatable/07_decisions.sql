@@ -122,7 +122,7 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
     left join sync.user_base b on b.team_id = e.team_id and b.id = e.user_id
     left join lateral (values {fields (FIELD, VALUE(b.))}) v (field, value) on v.field = e.field
     left join sync.held_fields h on h.team_id = e.team_id and h.user_id = e.user_id and h.field = e.field and h.edit_id = e.edit_id
-    where e.ended_at is null and e.edited_by = session_user and e.actor is not distinct from sync.actor()
+    where e.ended_at is null and e.edited_by = session_user and sync.person(e.actor) is not distinct from sync.person(sync.actor())
       and (withdraw.batch is null or h.batch = lower(withdraw.batch)) and sync.session_sees(e.team_id)
     group by e.team_id
   ) t

@@ -71,7 +71,10 @@ export async function withdrawCommand(
     else {
       printLine(context.out, `${plural(withdrawn, 'field')} taken back${numbered(decision)}`);
       if (fields.length === 0)
-        printLine(context.out, 'You have no such unsent edit. The owner must add --as <person>.');
+        printLine(
+          context.out,
+          `You have no such unsent edit.${actor === undefined ? ' The owner must add --as <person>.' : ''}`,
+        );
       printLeft(context, left);
     }
     return left.length > 0 ? exitCode.waiting : exitCode.ok;
