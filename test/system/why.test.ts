@@ -102,6 +102,7 @@ describe('adviceFor', () => {
     ...state,
     held: [{ field: 'email', reason: 'limit', detail: '', ...values, batch: 'abc' }],
   };
+  const heldEmail = { field: 'email', detail: '', ...values } as const;
   const [push, pull] = [moveOf('push'), moveOf('pull')] as const;
   const conflict = { field: 'name', reason: 'conflict', detail: '', ...values, base: undefined } as const;
   it.each<readonly [string, Partial<ExplainedFacts>, string]>([
@@ -126,6 +127,22 @@ describe('adviceFor', () => {
       'one push that waits in a batch and one that does not',
       { plan: plan('merge', { email: waits, phone: push }), state: batched },
       'The next run pushes phone, unless a guard stops it; the push of email waits for an approval of batch abc.',
+    ],
+    [
+      'a push that waits, and is in no batch yet',
+      {
+        plan: plan('merge', { email: waits }),
+        state: { ...state, held: [{ ...heldEmail, reason: 'limit' }] },
+      },
+      'The push of email waits for an approval.',
+    ],
+    [
+      'a held push whose service value changed',
+      {
+        plan: plan('merge', { email: waits }),
+        state: { ...state, held: [{ ...heldEmail, reason: 'limit', shown: 'moved@example.com' }] },
+      },
+      'Email stays held until one of the two values changes or somebody decides.',
     ],
     [
       'a conflict',

@@ -87,9 +87,7 @@ function inJson(explanation: Explanation): object {
 
 /** The batch that contains held fields of the user. */
 function batchInJson(held: Explanation['held']): object | null {
-  const [first] = held.filter(
-    ({ reason, batch }) => batch !== null && reason !== 'asked' && reason !== 'conflict',
-  );
+  const first = held.find(({ batch }) => batch !== null);
   if (first === undefined) return null;
   const inBatch = held.filter(({ batch }) => batch === first.batch);
   return {

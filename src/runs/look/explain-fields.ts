@@ -129,7 +129,7 @@ function stayHeld(held: readonly Field[], { state }: ExplainedFacts): readonly s
     state.held.some((hold) => hold.field === field && standsByMirror(hold)),
   );
   const limited = held.filter((field) =>
-    state.held.some((hold) => hold.field === field && hold.reason === 'limit'),
+    state.held.some((hold) => hold.field === field && shownHold(hold).reason === 'limit'),
   );
   const others = held.filter((field) => !byMirror.includes(field) && !limited.includes(field));
   const say = (of: readonly Field[], until: string) =>
@@ -168,7 +168,7 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
       : [`the next run ${list(acts)}${pushes.length > 0 ? ', unless a guard stops it' : ''}`]),
     ...[...Map.groupBy(waiting, ({ batch }) => batch)].map(
       ([batch, of]) =>
-        `the push of ${list(of.map(({ field }) => columnOf(field)))} waits for an approval of batch ${batch}`,
+        `the push of ${list(of.map(({ field }) => columnOf(field)))} waits for an approval${batch === undefined ? '' : ` of batch ${batch}`}`,
     ),
     ...requested.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
     ...stayHeld(others, facts),
