@@ -63,7 +63,7 @@ function doubtAbout(missing: Missing): string | null {
 
 /** The message to people about withheld rows, with the command to type. */
 export function sayWithheld(resource: MirroredResource, { reason, hash }: WithheldAbsence): string {
-  return `${resource}: ${reason}; none of them is marked as gone until a person runs "musterd approve ${hash} --reason …"`;
+  return `${resource}: ${reason}; none of them is marked as gone until a person approves batch ${hash}`;
 }
 
 /** Reads the verdicts on missing rows, but makes a query only if there are missing rows. */

@@ -350,7 +350,7 @@ describe('refresh', () => {
     await run();
     expect(told).toMatchObject({ absences: [{ missing: [7n, 8n], gone: [] }], memory: [nothingLearned] });
     expect(notes.reasons).toEqual([
-      'tags: 2 of 3 rows are missing, more than half; none of them is marked as gone until a person runs "musterd approve 16f68f62e497 --reason …"',
+      'tags: 2 of 3 rows are missing, more than half; none of them is marked as gone until a person approves batch 16f68f62e497',
     ]);
   });
 
