@@ -50,7 +50,7 @@ function waitingTasks(read: Glance, team: SeenTeam, context: PageContext): reado
         teamId,
         id: list.batch === null ? `held-${team.team}-${list.reasons[0]?.what}` : `batch-${list.batch}`,
         title,
-        text: html`${detailsAbove(context, list)}${edited}None of it was sent.`,
+        text: html`${detailsAbove(context, list)}${edited}`,
         ways: way('Look at them', waitingPath(context, list)),
       };
     }),
