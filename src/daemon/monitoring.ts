@@ -118,8 +118,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
     },
     onEvent: (team, event) => metrics.onRunEvent(team, event),
     onRun: ({ team }, report) => {
-      // A complete run counts as refused if it reports edits that wait for an approval, so that it raises an alarm.
-      metrics.onRun(team, report.refusal?.isNews === true ? { ...report, outcome: 'refused' } : report);
+      metrics.onRun(team, report);
       void now.ping.onRun(team, report);
       teller.wake();
     },
