@@ -122,12 +122,12 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
     );
     const holds = rows.map(([id, edit, base, mirror, service, batch]) => ({
       id: id as bigint,
-      // What waits already keeps its name.
+      // What waits already keeps its name. The merge holds a field without the number of its edit.
       hold: {
         field: 'email',
         reason: 'limit',
         detail: '',
-        edit,
+        ...(id === 2n ? {} : { edit }),
         base,
         mirror,
         service,

@@ -71,8 +71,12 @@ export async function readHeldEdits(
   }));
   const { rows } = await sql<Omit<HeldEdit, 'field'> & { readonly field: string }>`
     with ${named(sql`
-      select ${teamId}::bigint as team_id, null::bigint as run_id, r.* from jsonb_to_recordset(${toJson(held)}::jsonb) as r
-        (user_id bigint, field text, edit_id bigint, batch text, base_value jsonb, mirror_value jsonb, service_value jsonb)`)}
+      select ${teamId}::bigint as team_id, null::bigint as run_id, r.user_id, r.field, coalesce(r.edit_id, l.edit_id) as edit_id,
+        r.batch, r.base_value, r.mirror_value, r.service_value
+      from jsonb_to_recordset(${toJson(held)}::jsonb) as r
+        (user_id bigint, field text, edit_id bigint, batch text, base_value jsonb, mirror_value jsonb, service_value jsonb)
+      left join sync.edits l on l.team_id = ${teamId} and l.user_id = r.user_id and l.field = r.field and l.ended_at is null
+        and l.new_value is not distinct from r.mirror_value`)}
     select e.user_id as "userId", e.field, coalesce(e.batch, n.hash) as batch, e.edited_at as "editedAt",
       sync.named_editor(e.edited_by, e.actor) as "editedBy"
     from edited e left join named n on ${isNamed} order by e.user_id, e.field`.execute(db);
