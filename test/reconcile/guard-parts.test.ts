@@ -3,12 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Decision, UserPlan, Values } from '../../src/model/user-plan.ts';
 import { countHeld, stayingOf } from '../../src/reconcile/guard/left-waiting.ts';
 import { massChange, massLimit } from '../../src/reconcile/guard/limits.ts';
-import {
-  onlyGuarded,
-  pushedEdit,
-  pushedValues,
-  putsBackName,
-} from '../../src/reconcile/guard/planned-push.ts';
+import { onlyGuarded, pushedValues, putsBackName } from '../../src/reconcile/guard/planned-push.ts';
 import { sayLeft, sayLimited, sayReviewed } from '../../src/reconcile/guard/refusal-words.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll, id, makeState, member, guardLimits } from './states.ts';
@@ -119,13 +114,6 @@ describe('a planned push', () => {
       base: 'w@example.com',
     });
     expect(pushedValues({ ...planOf(push), write: null }, 'email', values)).toEqual(values);
-  });
-
-  it('pushedEdit returns the edit of a push, and undefined for another decision', () => {
-    expect([pushedEdit(planOf(push), 'email'), pushedEdit(planOf({ kind: 'wait' }), 'email')]).toEqual([
-      5n,
-      undefined,
-    ]);
   });
 
   it.each([

@@ -38,7 +38,7 @@ describe('undoneFields', () => {
     ['a name that the service put back: holds it', 'name', anne, wasUndone('name', anne), true],
   ])('holds only a push of a value that the service put back: %s', (_, field, values, undone, isHeld) => {
     const push = { plan: planOf(field, values, 7n), pushed: [[field, values]] as const };
-    const held = { field, reason: 'conflict', detail: 'changed back', edit: 7n, ...values };
+    const held = { field, reason: 'conflict', detail: 'changed back', ...values };
     const limit = { id: 1n, field, decision: { kind: 'hold', hold: held } };
     expect(undoneFields([{ ...push, approved: [] }], { undone })).toEqual(isHeld ? [limit] : []);
     expect(undoneFields([{ ...push, approved: [field] }], { undone })).toEqual([]);

@@ -99,9 +99,7 @@ function limitField({ plan, resolved }: ReviewedFields, field: Field, why: strin
   if (push.kind !== 'push' || (resolved.includes(field) && !isOrder)) return [];
   if (typeof why === 'object') return [{ id: plan.id, field, decision: why }];
   const { hold } = holdField(field, 'limit', why, pushedValues(plan, field, push.values));
-  return [
-    { id: plan.id, field, decision: { kind: 'hold', hold: { ...hold, edit: push.edit, isAlone: true } } },
-  ];
+  return [{ id: plan.id, field, decision: { kind: 'hold', hold: { ...hold, isAlone: true } } }];
 }
 
 const together = 'edited together with';

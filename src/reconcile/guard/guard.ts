@@ -75,7 +75,7 @@ import {
 } from './field-limits.ts';
 import { type GuardSettings, massChange, massLimit } from './limits.ts';
 import { countUsers, stayingOf } from './left-waiting.ts';
-import { pushedEdit, pushedValues, putsBackName } from './planned-push.ts';
+import { pushedValues, putsBackName } from './planned-push.ts';
 import { undoneFields } from './undone-fields.ts';
 import { sayLeft, sayLimited, sayReviewed, stillWaits, whyHeld } from './refusal-words.ts';
 
@@ -217,7 +217,6 @@ function holdBack(
           field,
           reason,
           ...values,
-          edit: pushedEdit(plan, field),
           detail: why,
         });
       });

@@ -2,7 +2,6 @@
 import type { Field, FieldValue } from '../../model/fields.ts';
 import { hasLostWords, joinName } from '../../model/name.ts';
 import { samePush, type DecidedUser, mapPushes, type UserPlan, type Values } from '../../model/user-plan.ts';
-import type { Id } from '../../model/id.ts';
 
 const inWords = (name: FieldValue | undefined): string =>
   typeof name === 'object' && name !== null ? joinName(name) : '';
@@ -10,12 +9,6 @@ const inWords = (name: FieldValue | undefined): string =>
 /** The values of a push. If the plan writes a new base, the result has the new base instead of the old one. */
 export const pushedValues = ({ write }: DecidedUser, field: Field, values: Values): Values =>
   write === null ? values : { ...values, base: write.base[field] };
-
-/** The edit that a push sends; `undefined` if the edit is not on record yet. */
-export function pushedEdit({ fields }: UserPlan, field: Field): Id | undefined {
-  const decision = fields[field];
-  return decision.kind === 'push' ? decision.edit : undefined;
-}
 
 /** True if the push only restores words of a name which our own update cleared: no person edited that name. */
 export function putsBackName({ fields: { name } }: UserPlan): boolean {

@@ -4,7 +4,7 @@ import { sameValue } from '../../model/user.ts';
 import type { Hold, UserPlan, Values } from '../../model/user-plan.ts';
 import type { GuardHistory } from '../../model/waiting.ts';
 import type { FieldLimits } from './field-limits.ts';
-import { pushedEdit, putsBackName } from './planned-push.ts';
+import { putsBackName } from './planned-push.ts';
 
 interface PushedFields {
   readonly plan: UserPlan;
@@ -28,7 +28,7 @@ export function undoneFields(
       if (known === undefined || approved.includes(field) || (field === 'name' && putsBackName(plan)))
         return [];
       const { detail } = known.hold;
-      const hold: Hold = { field, reason: 'conflict', detail, edit: pushedEdit(plan, field), ...values };
+      const hold: Hold = { field, reason: 'conflict', detail, ...values };
       return [{ id: plan.id, field, decision: { kind: 'hold', hold } }];
     }),
   );
