@@ -235,7 +235,7 @@ from (
     case when u.id is not null then (select f.value from (values {fields (FIELD, VALUE(u.))}) f (field, value) where f.field = h.field) end as mirror_value,
     h.shown_value as service_value, h.detail, h.since, h.run_id, h.until, h.asked_by, h.asked_why,
     sync.held_because(case when m.moved then 'conflict' else h.reason end, h.decision, null) as beneath, m.moved, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
-    case when h.decision is null then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id,
+    case when h.decision is null and not m.moved then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id,
     e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by, e.xid::text as edited_in
   from sync.held_fields h
   cross join lateral (select not h.alone and h.reason in ('limit', 'review') and h.decision is null and h.shown_value is distinct from h.service_value) m (moved)

@@ -1,6 +1,5 @@
 /** What one person did and one run held is one batch; and what an author takes back. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readBatches } from '../../src/mirror/users/held-batches.ts';
 import { nameBatches, readHeldEdits } from '../../src/mirror/users/last-edits.ts';
 import type { Hold } from '../../src/model/user-plan.ts';
 import { oldestServer } from '../support/servers.ts';
@@ -172,16 +171,6 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
 
   it('sync.withdraw withdraws edits whose author was named in other letters', async () => {
     expect((await withdraw('', ' KIM')).map(([id]) => id)).toEqual([1n, 2n, 3n]);
-  });
-
-  it('readBatches and report.held count a field of the batch that the service has changed since', async () => {
-    await name();
-    await run(`update sync.held_fields set shown_value = '"moved@example.com"' where user_id = 1`);
-    const [batch] = await batches();
-    const found = await readBatches(database.db.kysely, 41n);
-    expect(found.find(({ hash }) => hash === batch)).toMatchObject({ users: 2 });
-    const held = await run(`select user_id, reason from report.held where batch = '${batch}' order by 1`);
-    expect(held).toEqual([1n, 2n].map((id) => [id, 'conflict']));
   });
 
   it('sync.withdraw with a batch withdraws only the edits in that batch', async () => {

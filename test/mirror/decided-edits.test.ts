@@ -289,7 +289,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
       'is held again, and whose service value has changed',
       'approve',
       hold(`decision = null, shown_value = '"web@example.com"'`),
-      'held, conflict, ; the service has changed it since (batch aaaaaaaaaaaa)',
+      'held, conflict, ; the service has changed it since',
     ],
     ['was withdrawn', 'approve', set('old'), 'ended, it was taken back here'],
     ['was replaced', 'approve', set('other'), 'ended, somebody has edited the field again'],

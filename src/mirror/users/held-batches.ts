@@ -6,7 +6,16 @@ import type { Queryable, Transaction } from '../db/database.ts';
 import { describeRefusal, unknownStates } from '../db/database-errors.ts';
 import { writeLearned } from '../team/learned.ts';
 import type { EditAnswer } from './decide-edits.ts';
-import { heldNow, isAskedFor, isHeldAtGuard, lockHolds, waits, waitsInBatch, writeHolds } from './holds.ts';
+import {
+  hasMoved,
+  heldNow,
+  isAskedFor,
+  isHeldAtGuard,
+  lockHolds,
+  waits,
+  waitsInBatch,
+  writeHolds,
+} from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 
@@ -105,7 +114,7 @@ export async function readBatches(db: Queryable, teamId: Id): Promise<readonly H
       bool_or(h.reason in ('limit', 'review')) as "isApproved", bool_or(${waitsInBatch}) as "isStopped",
       coalesce(array_agg(distinct h.detail) filter (where h.detail <> ''), '{}') as reasons
     from ${heldNow} h
-    where h.team_id = ${teamId} and h.batch is not null and ${waits}
+    where h.team_id = ${teamId} and h.batch is not null and ${waits} and not ${hasMoved}
     group by h.batch order by min(h.since), h.batch`.execute(db);
   return rows;
 }

@@ -23,7 +23,7 @@ export const isLetPass = sql`(${isApproved} or ${isSpent})`;
 export const isHeldAtGuard = sql`(not h.alone and h.reason in ('limit', 'review') and h.decision is null)`;
 
 /** True if the service has changed the field since, so that a person has to choose a side, as in `report.held`. */
-const hasMoved = sql`(${isHeldAtGuard} and h.shown_value is distinct from h.service_value)`;
+export const hasMoved = sql`(${isHeldAtGuard} and h.shown_value is distinct from h.service_value)`;
 
 const reasonNow = sql`case when ${hasMoved} then 'conflict' else h.reason end`;
 export const heldBecause = sql`sync.held_because(${reasonNow}, h.decision, h.until)`;
