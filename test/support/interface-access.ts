@@ -304,7 +304,7 @@ const versioning: readonly Row[] = [
         'service/library.test.ts',
         'createClient sends a legacy API key unchanged, and reports a warning to onEvent',
       ],
-      ['system/check.test.ts', 'exits 0 and warns that the legacy API key is planned for deprecation (S50)'],
+      ['system/check.test.ts', 'exits 0 with a legacy API key, and warns of its planned deprecation (S50)'],
     ],
   }),
   rule('Versioning', '3. compatibility, and the date of deprecation (undocumented)', {

@@ -16,7 +16,7 @@ describe('rows that a listing no longer shows', () => {
   const gone = async (table: string) =>
     Number((await stage.sql(`select count(*) from mirror.${table} where gone_at is not null`))[0]?.[0]);
 
-  it('musterd plan counts a deleted tag as 1 missing, and names the listings without a change', async () => {
+  it('musterd plan prints "1 missing" for a deleted tag, and names the listings without a change', async () => {
     const [tag] = stage.emulator.team.tags();
     stage.emulator.team.removeTag(tag?.id ?? 0);
     const { stdout } = await musterd('plan');

@@ -52,7 +52,7 @@ describe('musterd api', () => {
     expect(stderr).toContain('X-Request-Id');
   });
 
-  it('exits 1 after a 400 answer, and prints its body to stderr, shortened and without control characters', async () => {
+  it('exits 1 if the service answers 400, and prints the body to stderr, cut off and without control characters', async () => {
     const bodies = {
       '/v1/1': '{"errors":{"tag":["is too long \\u001b[31m","\u202eis taken"]}}',
       '/v1/2': '"bad_data"',
@@ -99,7 +99,7 @@ describe('musterd api', () => {
     expect(stage.emulator.requests).toEqual([]);
   });
 
-  it('builds nested JSON from keys such as filters[inboxes][], with exact large numbers, and 007 as text', () => {
+  it('builds nested JSON from keys such as filters[inboxes][], keeps large numbers exact, and 007 as text', () => {
     const body = {};
     for (const [key, value] of [
       ['limit', '7'],

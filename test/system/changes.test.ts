@@ -99,7 +99,7 @@ describe('musterd changes', () => {
   });
   afterAll(() => stage.close());
 
-  it('prints all changes with the newest last, and with --limit only the newest', async () => {
+  it('prints the newest change last, and with --limit 2 only the two newest changes', async () => {
     const all = await changes('--limit', '1000');
     expect(all.more).toBe(false);
     const ids = all.changes.map(({ change_id }) => Number(change_id));
@@ -133,7 +133,7 @@ describe('musterd changes', () => {
     ]);
   });
 
-  it('prints the author of each pushed edit, and musterd why prints the author too', async () => {
+  it('prints the author of each pushed edit, as musterd why does too', async () => {
     const { changes: rows } = await changes('--run', '2');
     expect(rows.map(({ kind, edited_by }) => [kind, edited_by])).toEqual([
       ['pull', null],
@@ -152,7 +152,7 @@ describe('musterd changes', () => {
     ]);
   });
 
-  it('prints an approval with approver and reason, and ledgerKinds has all kinds that the table allows', async () => {
+  it('prints an approval with approver and reason, and ledgerKinds has each kind that sync.changes allows', async () => {
     const [[check = ''] = []] = await stage.sql(
       `select pg_get_constraintdef(oid) from pg_constraint where conname = 'changes_kind_check'`,
     );
@@ -171,7 +171,7 @@ describe('musterd changes', () => {
     await stage.sql(`delete from sync.changes where kind = 'approve'`);
   });
 
-  it('prints only changes after the time --since, which can also be a duration before now', async () => {
+  it('prints only changes after the time --since, also if given as a duration before now such as 2d', async () => {
     expect((await changes('--since', '1h', '--limit', '1000')).changes).toEqual(
       (await changes('--limit', '1000')).changes,
     );
@@ -184,7 +184,7 @@ describe('musterd changes', () => {
     expect(await kindsOf('--since', moment)).toEqual(['hold email', 'tombstone null']);
   });
 
-  it('prints tab-separated lines, hints at --limit if more match, and prints nothing to stdout if none match', async () => {
+  it('prints tab-separated lines, mentions --limit if more changes match, and prints none if no change matches', async () => {
     const some = await musterd(['changes', '--limit', '1', '--kind', 'push']);
     expect(some.stdout.split('\n')[0]).toBe(
       'when\trun\tuser\tname\tkind\tfield\tfrom\tto\toutcome\tX-Request-Id\tedited by\tdecided by',

@@ -66,13 +66,16 @@ describe('musterd check', () => {
     [{ 'unfiltered-users': 'none' }, 'users/get without a filter', { answer: 'nobody' }],
     [{ 'unfiltered-users': 'refuse' }, 'users/get without a filter', { answer: 'refused' }],
     [{ 'unfiltered-users': 4 }, 'users/get without a filter', { answer: 'some', users: 4 }],
-  ] as const)('detects the variant %j by the probe "%s", and reports %j', async (variants, probe, answer) => {
-    await open({ emulator: { variants } });
-    const { report } = await check();
-    expect(answerOf(report, probe)).toMatchObject(answer);
-  });
+  ] as const)(
+    'finds service variant %j by the probe "%s", and reports %j',
+    async (variants, probe, answer) => {
+      await open({ emulator: { variants } });
+      const { report } = await check();
+      expect(answerOf(report, probe)).toMatchObject(answer);
+    },
+  );
 
-  it('exits 0 and notes that the service lacks a listing if a request for the listing answers 404', async () => {
+  it('exits 0 and notes that the service lacks a listing if it answers 404 to requests for the listing', async () => {
     await open();
     const fault = { kind: 'status', code: 404, label: 'not found', times: 'always' } as const;
     stage.emulator.addFault({ ...fault, path: '/v1/surveys' });
@@ -121,7 +124,7 @@ describe('musterd check', () => {
     expect(told(50_000)).toEqual([['longest answer', 'note', of(50_000, 50) + advice]]);
   });
 
-  it('exits 77 if the service accepts no credential, and 78 if the credentials belong to another team', async () => {
+  it('exits 77 if the service refuses the credentials, and 78 if the credentials belong to another team', async () => {
     await open();
     await stage.run();
     expect((await check([], { MUSTERD_SECRET_KEY: 'nobody-knows-this' })).code).toBe(77);
@@ -152,7 +155,7 @@ describe('musterd check', () => {
     });
   });
 
-  it('exits 0 and warns that the legacy API key is planned for deprecation (S50)', async () => {
+  it('exits 0 with a legacy API key, and warns of its planned deprecation (S50)', async () => {
     await open({ emulator: { apiKey: 'legacy-key-0123456789' } });
     const env = { MUSTERD_SECRET_ID: '', MUSTERD_SECRET_KEY: '', MUSTERD_API_KEY: 'legacy-key-0123456789' };
     const { code, report, stderr } = await check([], env);
@@ -172,7 +175,7 @@ describe('musterd check', () => {
     ['keeps-name', true, 'an update without the name keeps it'],
     ['clears-name', false, 'an update without the name clears it: the name is sent with every update'],
   ] as const)(
-    'finds by --write-probe if an update keeps the name, restores the user, and status prints the finding (%s)',
+    '--write-probe finds if an email update keeps the name, restores the user, and status prints the result (%s)',
     async (variant, keeps, words) => {
       await open({ emulator: { variants: { 'email-update': variant, 'email-case': 'lowered' } } });
       await stage.run();

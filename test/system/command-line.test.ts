@@ -38,7 +38,7 @@ describe('the command line', () => {
     expect([code, stderr]).toEqual([64, expect.stringContaining('nobody-has-this.csv')]);
   });
 
-  it('exits 75 and sends no request if another run still holds the lease after --wait (D15, R7, R12)', async () => {
+  it('exits 75 and sends no request if another run holds the lease longer than --wait lasts (D15, R7, R12)', async () => {
     const held = holdRequest(stage.emulator, '/v1/tags');
     const first = musterd(['reconcile']);
     await held.reached();

@@ -72,7 +72,7 @@ describe('error messages about a settings file', () => {
       `guard: {maxRows: ${'9'.repeat(20)}x${'y'.repeat(60)}}\n`,
       `1:18: guard.maxRows: a whole number, not "${'9'.repeat(20)}x${'y'.repeat(37)}…`,
     ],
-  ])('the message for %j names what is expected and what was found', (yaml, said) => {
+  ])('the message for %j names the position, the setting and the expected value', (yaml, said) => {
     expect(complaintOf(yaml)).toBe(said);
   });
 
@@ -121,14 +121,14 @@ describe('error messages about a settings file', () => {
       'notify: {secret: "whsec_Y2FuYXJ5IHRoYXQ="}\n',
       '1:18: notify.secret: After whsec_, base64 of at least 16',
     ],
-  ])('musterd rejects %j in one line that begins with "%s" and repeats no secret', (yaml, start) => {
+  ])('musterd rejects %j with one line that begins with "%s" and repeats no secret', (yaml, start) => {
     const said = complaintOf(yaml);
     expect(said.slice(0, start.length)).toBe(start);
     expect(said.split('\n')).toHaveLength(1);
     expect(said).not.toContain('canary');
   });
 
-  it('musterd reports nothing for correct schedules, addresses and secrets', () => {
+  it('musterd reports no mistake in correct schedules, addresses and secrets', () => {
     const yaml = `schedule: {users: "*/5 * * * *", listings: "0 0 3 * * *", counts: "0 * * * 1-5"}
 service: {baseUrl: https://service.example/path, secretId: a, secretKey: b, nextSecretId: c, nextSecretKey: d}
 database: {url: "postgresql://u:p@h/d?sslmode=require"}

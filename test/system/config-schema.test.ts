@@ -127,7 +127,7 @@ describe('config/musterd.example.yaml', () => {
   };
   const severalTeams = /^teams:\n(?: +.*\n)+/m;
 
-  it('contains every setting, and those without a default as comments', () => {
+  it('contains every setting, as a comment if the setting lacks a default', () => {
     const inFile: unknown = parse(complete.replace(severalTeams, ''));
     const missing = settings.filter((path) => valueAt(inFile, path) === undefined);
     expect(missing).toEqual([...secretFiles.map((path) => `${path}File`), 'teams']);
@@ -198,7 +198,7 @@ describe('docs/settings.md', () => {
 });
 
 describe('README.md', () => {
-  it('gives each setting the same variable and default as docs/settings.md', () => {
+  it('gives each setting in its table the same variable and default as docs/settings.md', () => {
     const all = new Map(tableIn('docs/settings.md', 'All settings').map((row) => [row[0], row]));
     const rows = tableIn('README.md', 'Settings');
     expect(rows.length).toBeGreaterThan(0);

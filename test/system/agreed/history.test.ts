@@ -13,7 +13,7 @@ const recipe = (title: string) =>
  * A history that is known: Bob edits three users; one edit arrives, two meet a change on the service, of which Carol gives
  * one to the service and one to the mirror. Then the service gives somebody another role. All times are set afterwards.
  */
-describe('SQL recipes of the cookbook, after three edits, two holds and two decisions', () => {
+describe('the history of three edits, two holds and two decisions', () => {
   let team: Team;
   let ids: readonly [number, number, number, number];
   const day = (n: number, time: string) => `(current_date - ${n} + time '${time}')`;
@@ -51,7 +51,7 @@ describe('SQL recipes of the cookbook, after three edits, two holds and two deci
   });
   afterAll(() => team.close());
 
-  it('report.changes names editor, decider and outcome of each change, and the recipe prints the same people', async () => {
+  it('report.changes and the recipe "Who changed what" return the same editor and decider of each change', async () => {
     const [a, b, c] = ids;
     const rows = await team.sql(
       `select q.user_id, q.kind, q.old_text, q.new_text, q.edited_by, q.decided_by, q.outcome from report.changes q
@@ -94,13 +94,13 @@ describe('SQL recipes of the cookbook, after three edits, two holds and two deci
     ]);
   });
 
-  it('the recipe "Why edits were held" counts past holds by reason when nothing is held any more', async () => {
+  it('the recipe "Why edits were held" counts past holds by reason, although no field is held any more', async () => {
     expect(await team.held()).toEqual([]);
     const rows = await team.sql(recipe('Why edits were held'));
     expect(rows.map((row) => row.slice(1))).toEqual([['conflict', '2', '2']]);
   });
 
-  it('the recipe "Users by role over time" counts the users of each role by week', async () => {
+  it('the recipe "Users by role over time" returns the number of users of each role in each week', async () => {
     const rows = await team.sql(recipe('Users by role over time'));
     const all = rows.reduce((sum, [, , users]) => sum + Number(users), 0);
     expect(all).toBe(3 * 30);
@@ -113,7 +113,7 @@ describe('SQL recipes of the cookbook, after three edits, two holds and two deci
     expect(of(was)).toEqual([then, then - 1, then - 1]);
   });
 
-  it('musterd records the author and the batch of a hold if the service refuses an edit', async () => {
+  it('musterd records a hold with its editor and batch if the service refuses an edit', async () => {
     const id = team.ids[4] ?? 0;
     await team.bob.edit(id, `phone = '99'`);
     await team.run();
@@ -137,7 +137,7 @@ describe('SQL recipes of the cookbook, after three edits, two holds and two deci
     ['resolve an edit that the service refused', `'resolve', '{}', 3`, 'mirror', '11:30:00'],
     ['approve an edit that was never held', `'approve', '{}', 4`, 'approve', ''],
   ])(
-    'report.decisions returns what a decision to %s did, and since when the edit was held',
+    'report.decisions returns the kind of the decision to %s, and since when the edit was held, if it was',
     async (_, decision, deed, since) => {
       await team.sql(`delete from sync.changes where user_id = 9;
       insert into sync.changes (team_id, user_id, kind, outcome, edits, new, opened_at, closed_at)

@@ -6,7 +6,7 @@ let team: Team;
 afterEach(() => team.close());
 afterAll(() => teams.close());
 
-it('a run ends an edit as withdrawn if the old value was restored without firing the triggers', async () => {
+it('a run ends an edit as withdrawn if an update that the triggers ignore restored the old value', async () => {
   team = await teams.open();
   const [id = 0] = team.ids;
   const { phone } = team.emulator.team.user(id);

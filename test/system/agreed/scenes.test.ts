@@ -71,7 +71,7 @@ const scenes: Readonly<Record<string, Scene>> = {
     },
     held: [{ limit: 180 }],
   },
-  'a batch of which one edit is edited again before the decision': {
+  'a batch with one field that is edited again before the decision': {
     does: async (team) => {
       await phones(team);
       await team.run();
@@ -112,7 +112,7 @@ const ways = ['SQL', 'the command line', 'the page'] as const;
 /** What a decision does to a batch depends on what the batch has: this one has all of it. */
 const decidedOtherwise = 'a conflict, a duplicate email and 50 edits in one transaction';
 
-describe.each(Object.entries(scenes))('one batch for the held edits of each person: %s', (name, scene) => {
+describe.each(Object.entries(scenes))('batches of held edits: %s', (name, scene) => {
   let team: Team;
   afterEach(() => team.close());
 
@@ -173,7 +173,7 @@ describe.each(Object.entries(scenes))('one batch for the held edits of each pers
   /** Command line and page call the functions of SQL: they need not do so of each. */
   const isDecidedOtherwise = name === decidedOtherwise;
   it.each(isDecidedOtherwise ? ways : (['SQL'] as const))(
-    'musterd sends the edits that limits held, but no conflict, after an approval through %s',
+    'an approval through %s lets musterd send edits held by a limit, but no edits held for other reasons',
     async (front) => {
       await decide(front, 'approve');
       await team.run();
@@ -198,7 +198,7 @@ describe.each(Object.entries(scenes))('one batch for the held edits of each pers
     (['reject', 'reject revert', 'withdraw'] as const).flatMap((verb) =>
       ways.map((front) => [verb, front] as const),
     ),
-  )('musterd sends nothing and holds nothing after the decision "%s" through %s', async (verb, front) => {
+  )('a run sends no edit and holds none after the decision "%s" through %s', async (verb, front) => {
     await decide(front, verb);
     const fields = scene.held.flatMap((reasons) => Object.values(reasons)).reduce((sum, of) => sum + of, 0);
     const rejected = await team.sql(`select count(*) from report.held where state = 'rejected'`);
@@ -208,7 +208,7 @@ describe.each(Object.entries(scenes))('one batch for the held edits of each pers
   });
 });
 
-describe('one transaction that edits users with addresses of each other', () => {
+describe('one transaction that gives the email of a user to another user', () => {
   let team: Team;
   const guarded = { approve: 'guarded', fourEyes: false } as const;
   const open = async () => {
@@ -228,7 +228,7 @@ describe('one transaction that edits users with addresses of each other', () => 
     ['lower', 0, 1],
     ['higher', 1, 0],
   ])(
-    'musterd sends the new email of the user with the %s id first, then gives the old email to another user',
+    'the first run sends the new email of the user with the %s id, the second run the old one for the other',
     async (_, giver, taker) => {
       const [first = 0, second = 0] = (await open()).toSorted((a, b) => a - b);
       const [from, to] = [[first, second][giver] ?? 0, [first, second][taker] ?? 0];
@@ -242,7 +242,7 @@ describe('one transaction that edits users with addresses of each other', () => 
     },
   );
 
-  it('musterd sends an approved new email before it gives the old email to a second user', async () => {
+  it('musterd sends the approved new email of one user before it sends the old email for the other user', async () => {
     team = await teams.open({ push: { approve: 'always', fourEyes: false } });
     const [taker = 0, giver = 0] = team.ids;
     const handed = emailOf(giver);
@@ -255,7 +255,7 @@ describe('one transaction that edits users with addresses of each other', () => 
     expect([team.updates().at(-1), await team.held()]).toEqual([{ id: taker, email: handed }, []]);
   });
 
-  it('musterd sends the phone of a user together with the email that a limit holds, after one approval', async () => {
+  it('musterd holds the phone of a user together with the email, and sends both fields after one approval', async () => {
     const [first = 0, second = 0] = await open();
     await team.bob.sql(
       `update mirror.users set email = '${emailOf(second)}', phone = '15550997' where id = ${first}; update mirror.users set phone = '15550998' where id = ${second}`,

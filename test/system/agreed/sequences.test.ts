@@ -30,7 +30,7 @@ const email = { kind: 'edit', who: 0, at: 0, field: 'email', value: 1 } as const
 /** What went wrong once, and has no test beside this one that tells it. */
 const known: readonly (readonly [string, Settings, readonly Step[]])[] = [
   [
-    'sends only approved edits if a person approves while the service changes a value there and back',
+    'sends only approved edits if a value of the service changes and changes back before the approval',
     reviewed,
     [
       email,
@@ -40,7 +40,7 @@ const known: readonly (readonly [string, Settings, readonly Step[]])[] = [
     ],
   ],
   [
-    'sends only approved edits if a restored backup gives the number of an edit a second time',
+    'sends only approved edits if the database, after it was restored, gives a new edit the number of an old one',
     reviewed,
     [
       { kind: 'keep' },
@@ -52,7 +52,7 @@ const known: readonly (readonly [string, Settings, readonly Step[]])[] = [
     ],
   ],
   [
-    'sends only approved edits if a person approves a second edit and the update gets no answer',
+    'sends only approved edits if a second edit is approved during the run and the update gets no answer',
     reviewed,
     [
       email,

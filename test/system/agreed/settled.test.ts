@@ -40,7 +40,7 @@ describe('sync.settled', () => {
     expect(await settled(team.bob, `timeout => '0', raise => true`)).toHaveLength(2);
   });
 
-  it('returns "held" with reason and batch for a held edit, or raises an error with raise => true', async () => {
+  it('returns "held" with reason and batch for a held edit, but raises an error if raise is true', async () => {
     await open();
     await team.bob.edit(id, `phone = '15550100'`);
     await reconcile();
@@ -92,7 +92,7 @@ describe('sync.settled', () => {
     ]);
   });
 
-  it('returns "ended" after a pull replaced the edit', async () => {
+  it('returns "ended" after a pull replaced the edited value', async () => {
     await open({ ...guarded, config: { policy: { ...holdAll, phone: 'service-wins' } } });
     await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
     team.emulator.team.editUser(id, { phone: '15550123' });
@@ -106,7 +106,7 @@ describe('sync.settled', () => {
   it.each([
     ['still has the old value', undefined],
     ['has a newer value', { phone: '15550123' }],
-  ])('returns "ended" after resolve --take service, if the service %s', async (_, moved) => {
+  ])('returns "ended" after musterd resolve --take service if the service %s', async (_, moved) => {
     await open();
     await team.bob.edit(id, `phone = '15550100'`);
     if (moved !== undefined) team.emulator.team.editUser(id, moved);
@@ -117,7 +117,7 @@ describe('sync.settled', () => {
     expect(await team.sql('select from sync.edits where ended_at is null')).toEqual([]);
   });
 
-  it('returns "waiting" and what the edit waits for, and "unknown" if the push got no answer', async () => {
+  it('returns "waiting" and a reason before the run, and "unknown" after a push without an answer', async () => {
     await open(guarded);
     await team.bob.edit(id, `phone = '15550100'`);
     expect(await settled(team.bob)).toEqual([
@@ -148,7 +148,7 @@ describe('sync.settled', () => {
     ['refused by the mirror', `update mirror.users set email = 'x'`, 'not an email'],
     ['impossible on the service', 'insert into mirror.users (team_id, id) values (1, 1)', 'is not possible'],
     ['rolled back', `begin; update mirror.users set email = 'a@example.com'; select 1 / 0`, 'division'],
-  ])('raises an error if the last statement was %s', async (_, statement, words) => {
+  ])('raises an error if the last statement of the session was %s', async (_, statement, words) => {
     await open(guarded);
     await expect(settled(team.carol, 'raise => true')).rejects.toThrow('so it made no edits');
     await team.bob.edit(id, `phone = '15550100'`);
@@ -168,7 +168,7 @@ describe('sync.settled', () => {
     expect(await states(team.bob)).toHaveLength(2);
   });
 
-  it('raises an error for open, rolled back and unknown transactions', async () => {
+  it('raises an error if xid names an open, a rolled back or a future transaction', async () => {
     await open(guarded);
     await team.mallory.sql(`begin; update mirror.users set phone = '15550100' where id = ${id}`);
     const [[xid] = []] = await team.mallory.sql('select pg_current_xact_id()::text');
@@ -179,7 +179,7 @@ describe('sync.settled', () => {
     await expect(settled(team.carol, `xid => '99999999999'`)).rejects.toThrow('in the future');
   });
 
-  it('raises an error in the transaction of the edit and in repeatable read', async () => {
+  it('raises an error inside the transaction of the edit, and in a repeatable-read transaction', async () => {
     await open(guarded);
     const edit = `update mirror.users set phone = '15550100' where id = ${id}`;
     await expect(team.bob.sql(`begin; ${edit}; select * from sync.settled()`)).rejects.toThrow(
