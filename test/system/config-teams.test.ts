@@ -14,18 +14,18 @@ const two =
   'push: {batchSize: 7, quietPeriodMs: 5}\nteams:\n  south: {}\n  north:\n    push: {batchSize: 9}\n';
 
 describe('the section "teams" of a settings file', () => {
-  it('gives each team the common settings and its own, in the order of the file', () => {
+  it('gives each team the common settings and its own settings, and keeps the order of the teams', () => {
     const { teams, file: path } = load(two);
     expect(path).toBe(file);
     const south = configSchema.parse({ team: 'south', push: { batchSize: 7, quietPeriodMs: 5 } });
     expect(teams).toEqual([south, { ...south, team: 'north', push: { ...south.push, batchSize: 9 } }]);
   });
 
-  it('keeps the order of the file if teams are named by numbers', () => {
+  it('keeps the order of the teams if some of their names are numbers', () => {
     expect(load('teams: {9: {}, b: {}, 1: {}}\n').teams.map(({ team }) => team)).toEqual(['9', 'b', '1']);
   });
 
-  it('merges the settings of a team into the common ones, and replaces whole lists', () => {
+  it('merges the settings of a team into the common settings, but replaces a common list as a whole', () => {
     const yaml = `
       policy: {email: mirror-wins, phone: mirror-wins}
       roles: {admin: [1, 2]}
@@ -51,7 +51,7 @@ describe('the section "teams" of a settings file', () => {
     ]);
   });
 
-  it('accepts a YAML alias, and reports the position of a mistake beside an alias', () => {
+  it('accepts a YAML alias, and a mistake beside an alias is reported with line and column', () => {
     const yaml = `teams:\n  a: &a {service: {baseUrl: "${inBraces('URL')}"}}\n  b: *a\n`;
     const { teams } = load(yaml, { URL: 'https://service.example' });
     expect(teams.map(({ service }) => service.baseUrl)).toEqual(Array(2).fill('https://service.example'));
@@ -80,7 +80,7 @@ describe('the section "teams" of a settings file', () => {
 describe('choosing one of several teams', () => {
   const north = (env: Environment, name?: string) => loadConfig(write('settings.yaml', two), env, name);
 
-  it('musterd chooses the team by name or by MUSTERD_TEAM, and the name wins', () => {
+  it('musterd chooses the team named by --team, or else the team named by MUSTERD_TEAM', () => {
     expect(north({}, 'north').team).toBe('north');
     expect(north({ MUSTERD_TEAM: 'north' }).push.batchSize).toBe(9);
     expect(north({ MUSTERD_TEAM: 'north' }, 'south').team).toBe('south');
@@ -120,7 +120,7 @@ describe('environment variables with several teams', () => {
     ]);
   });
 
-  it('musterd takes the teams from the variables if no settings file is given', () => {
+  it('musterd reads the teams from variables if no settings file is given', () => {
     const { teams } = loadConfiguration(undefined, {
       MUSTERD__teams__north__service__secretId: 'north-id',
       MUSTERD__teams: '{"south":{"service":{"secretId":"south-id"}}}',
@@ -164,7 +164,7 @@ describe('environment variables with several teams', () => {
     ],
     [{ MUSTERD__segments: `[{"body":{}}]` }, 'MUSTERD__segments: segments.0.name: text, not nothing'],
     [{ MUSTERD__team: 'north' }, 'MUSTERD__team: the teams are named under "teams"; to choose'],
-  ])('musterd rejects %j in one line that begins with "%s"', (env, start) => {
+  ])('musterd rejects %j with one line that begins with "%s"', (env, start) => {
     const said = complaintOf(two, env as Environment);
     expect(said.startsWith(start)).toBe(true);
     expect(said.split('\n')).toHaveLength(1);
@@ -323,7 +323,7 @@ describe('secrets in files', () => {
     return path;
   };
 
-  it('musterd trims a secret, and finds its file beside the settings file or by an absolute path', () => {
+  it('musterd trims the secret in a file, and finds the file beside the settings file or by an absolute path', () => {
     const key = write('north-key', '  the key of the north\r\n');
     for (const name of ['north-key', key]) {
       const [config] = load(`service: {secretKeyFile: ${name}}\n`).teams;
@@ -343,7 +343,7 @@ describe('secrets in files', () => {
     expect(complaintOf(people('none'))).toContain('none cannot be read (ENOENT)');
   });
 
-  it('musterd looks for a secret in the systemd credentials first, then beside the settings file (S36)', () => {
+  it('musterd looks for a secret file in the systemd credentials first, then beside the settings file (S36)', () => {
     write('beside', 'beside');
     write('both', 'beside');
     const env = { CREDENTIALS_DIRECTORY: credentials() };
@@ -364,7 +364,7 @@ describe('secrets in files', () => {
     );
   });
 
-  it('musterd prefers the secret of a team or a variable to the common secret, be it a value or a file', () => {
+  it('musterd prefers the secret of a team or a variable to the common secret, whether value or file', () => {
     write('key', 'of a file');
     const yaml = `service: {secretKeyFile: key}
 teams:
@@ -445,7 +445,7 @@ teams:
     const modes = Array.from({ length: 0o100 }, (_, others) => 0o600 + others);
 
     it.each(['service.secretKeyFile', ...variables])(
-      'musterd warns if others can read the file of %s, and rejects the file if they can write it (S37)',
+      'musterd warns if other accounts can read the file of %s, and rejects it if they can write it (S37)',
       (named) => {
         for (const mode of modes) {
           const path = write('of-a-mode', values[named] ?? 'z', mode);

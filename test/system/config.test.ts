@@ -18,7 +18,7 @@ describe('loading the settings', () => {
     expect(load('# nothing but words\n')).toEqual(configSchema.parse({}));
   });
 
-  it('musterd reads the file of the argument, or else the file of MUSTERD_CONFIG', () => {
+  it('musterd reads the settings file that the argument names, or else the one that MUSTERD_CONFIG names', () => {
     const path = write('settings.yaml', 'push:\n  batchSize: 7\n');
     expect(loadConfig(path, {}).push.batchSize).toBe(7);
     expect(fromEnv({ MUSTERD_CONFIG: path }).push.batchSize).toBe(7);
@@ -135,7 +135,7 @@ describe('error messages about wrong settings', () => {
     },
   );
 
-  it.each(['utf16le', 'latin1'] as const)('rejects a secret file in %s and asks for UTF-8', (encoding) => {
+  it.each(['utf16le', 'latin1'] as const)('musterd asks for UTF-8 if a secret file is in %s', (encoding) => {
     writeFileSync(file, Buffer.from('the kéy of the team\n', encoding), { mode: 0o600 });
     expect(complaint(() => fromEnv({ MUSTERD_SECRET_KEY_FILE: file }))).toMatch(
       /^MUSTERD_SECRET_KEY_FILE: it has control characters.*UTF-8$/,

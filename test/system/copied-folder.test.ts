@@ -23,11 +23,11 @@ describe('a copied data folder of the embedded server', () => {
   });
   afterAll(() => service.emulator.close());
 
-  it('musterd status at the original prints the path of its data folder', async () => {
+  it('musterd status with the original data folder prints the path of this folder', async () => {
     expect((await home.musterd('status')).stdout).toMatch(new RegExp(`^place +folder ${original}$`, 'm'));
   });
 
-  it('musterd reconcile at the copy exits 3 and sends nothing, and adopt --also exits 64 there (D19)', async () => {
+  it('reconcile in the copy exits 3 and sends no update, and adopt --also in the copy exits 64 (D19)', async () => {
     const email = service.emailOf(user);
     await copy.edit(user, 'copied@example.com');
     const run = await copy.musterd('reconcile');

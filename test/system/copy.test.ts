@@ -128,13 +128,13 @@ async function expectNothingSent(copy: MirrorAt): Promise<void> {
 }
 
 describe('a mirror at a new address', () => {
-  it('musterd sends nothing from a copy made with a Postgres template until adopt (D19)', async () => {
+  it('musterd sends no edit from a copy made with a Postgres template until musterd adopt (D19)', async () => {
     const { url } = await createHome();
     await expectNothingSent(await copyOf(url));
   });
 
   it.skipIf(installed === undefined)(
-    'musterd sends nothing from a copy made by pg_restore until adopt (needs an installed Postgres) (D19)',
+    'musterd sends no edit from a copy made by pg_restore until musterd adopt (needs Postgres) (D19)',
     async () => {
       const { url, mirror } = await createHome(installed);
       const to = await createEmpty(installed);
@@ -176,7 +176,7 @@ describe('a mirror at a new address', () => {
 });
 
 describe('the recorded address of a mirror', () => {
-  it('musterd migrate records no address, and the first run records the address that it connects to', async () => {
+  it('musterd migrate records no address, and the first run records the address of its connection', async () => {
     const url = await createEmpty();
     const target = { host: '127.0.0.1', port: Number(new URL(url).port) };
     const proxy = await createTcpProxy(target);
@@ -228,7 +228,7 @@ describe('the recorded address of a mirror', () => {
     expect((await mirror.musterd('reconcile')).code).toBe(3);
   });
 
-  it('an approver can read the address, but only the owner can change it (S15)', async () => {
+  it('an approver can read the address, but only the owner can change the address (S15)', async () => {
     const { url, mirror } = await createHome();
     const approver = `test_place_${new URL(url).pathname.slice(-8)}`;
     const as = async (text: string) => {
@@ -290,7 +290,7 @@ describe('two daemons, one of them at a copied mirror', () => {
     return Number(count);
   };
 
-  it('the daemon of the copy sends nothing until adopt, then sends its waiting edit (D19)', async () => {
+  it('the daemon of the copy sends nothing until musterd adopt, then sends the waiting edit (D19)', async () => {
     const { url, mirror } = await createHome();
     const copy = await copyOf(url);
     const [here, there, later] = [aUser(), aUser(), aUser()];

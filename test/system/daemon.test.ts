@@ -45,7 +45,7 @@ describe('musterd daemon', () => {
   };
   const emailOf = (id: number) => stage.emulator.team.user(id).email;
 
-  it('sends an email that one user gives up to another user in a second run, although the remembered team list has the old one', async () => {
+  it('sends the new email of a user, then the old email for another user, although the cached team list has the old email', async () => {
     await open({ emulator: { users: 30, variants: { 'member-extras': 'email-phone' } } });
     start();
     await firstRun();
@@ -87,7 +87,7 @@ describe('musterd daemon', () => {
     expect(await daemon.stop()).toBe(0);
   });
 
-  it('sends an edit that fired no notification once its listening connection is back', async () => {
+  it('sends an edit that fired no notification after the lost listening connection is open again', async () => {
     await open();
     start();
     await firstRun();

@@ -123,7 +123,7 @@ describe('reportNews, which prints the runs of the demo', () => {
       first: '"musterd reject e006"\n',
       again: false,
     },
-  ])('prints an equal run again only if it has changes ($what: $again)', ({ report, first, again }) => {
+  ])('prints an equal second run only if it has changes ($what: $again)', ({ report, first, again }) => {
     const { run } = reports();
     const said = run(report);
     expect(said).toContain(first);
@@ -131,7 +131,7 @@ describe('reportNews, which prints the runs of the demo', () => {
     expect(run(report)).toBe(again ? said : '');
   });
 
-  it('prints counts only for the groups that the run has read', () => {
+  it('prints the counts of a group only if the run has read the group', () => {
     const { run } = reports();
     const users = '  users          200 read, 1 newly held\n';
     const rest = '  1 field needs a decision: see "musterd held"\n';
@@ -155,13 +155,13 @@ describe('reportNews, which prints the runs of the demo', () => {
     expect(waiting('58 wait')).toBe('');
   });
 
-  it('prints that limits hold single fields, and not "No push", if the limits did not stop the run', () => {
+  it('prints "Limits on single fields hold them" instead of "No push" if the run continued', () => {
     const said = reports().run({ refusal, reasons: refusal.reasons, counts: { users_read: 1, held: 1 } });
     expect(said).toContain('Limits on single fields hold them; the run continued with other changes\n');
     expect(said).not.toContain('No push');
   });
 
-  it('prints the error of a failed run once, until another error occurs', () => {
+  it('prints the error of a failed run, unless the run before failed with the same error', () => {
     const { failure } = reports();
     expect(failure(new MusterdError('service', 'No answer'))).toBe('No answer\n');
     expect(failure(new MusterdError('service', 'No answer'))).toBe('');
@@ -253,7 +253,7 @@ describe('musterd demo --serve', () => {
     expect(await first('select rolsuper from pg_roles where rolname = current_user')).toBe(false);
   });
 
-  it('sends the edit that it suggests to the service, and prints "1 pushed"', async () => {
+  it('prints an edit to try, sends this edit to the service, and prints "1 pushed"', async () => {
     const [edit = '', phone = '', id] = ideaOf(/^.* phone = '(\d+)' where id = (\d+)".*$/);
     expect(await phoneOf(Number(id))).not.toBe(phone);
     expect(await paste(edit)).toContain('confirmed');
@@ -261,7 +261,7 @@ describe('musterd demo --serve', () => {
     await says(/ 1 pushed\n/);
   });
 
-  it('pulls the suggested change of the service into the mirror', async () => {
+  it('prints a change of the service to try, and pulls this change into the mirror', async () => {
     const [change = '', id, phone = ''] = ideaOf(/^.*"id":(\d+),"phone":"(\d+)".*$/);
     const pulled = `select phone from mirror.users where id = ${id}`;
     expect(await first(pulled)).not.toBe(phone);
@@ -269,7 +269,7 @@ describe('musterd demo --serve', () => {
     await eventually('the mirror has it', async () => (await first(pulled)) === phone);
   });
 
-  it('holds the suggested mass edit, reports it once, and sends it after the printed approve command', async () => {
+  it('holds the suggested mass edit, reports the hold once, and sends the edit after the printed approve command', async () => {
     const [mass = ''] = ideaOf(/^.*@mail\..*$/);
     await paste(mass);
     const [, look = '', approve = ''] = await says(/with "(musterd plan)", then "(musterd approve [^"]+)"/);
@@ -285,14 +285,14 @@ describe('musterd demo --serve', () => {
     await eventually('it is sent', async () => (await movedAway()) === approved);
   });
 
-  it('suggests musterd why, which then prints a push, and musterd verify, which prints "equal"', async () => {
+  it('prints a musterd why command that shows a push, and a musterd verify command that prints "equal"', async () => {
     const others = ideas.filter((idea) => /^musterd (?!sql)/.test(idea));
     expect(others.map((idea) => idea.split(' ')[1])).toEqual(['why', 'verify']);
     expect(await paste(String(others[0]))).toContain('push');
     expect(await paste(String(others[1]))).toMatch(/^equal: /m);
   });
 
-  it('reports only the first of two lost listening connections, as text and not as JSON', async () => {
+  it('reports the first loss of the listening connection as text, not JSON, and omits the second loss', async () => {
     const listener = `from pg_stat_activity where application_name = 'musterd listen'`;
     for (let loss = 1; loss <= 2; loss += 1) {
       const pid = await eventually('it listens', () => first(`select pid ${listener}`));

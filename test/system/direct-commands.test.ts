@@ -161,7 +161,7 @@ const played: readonly Played[] = [
 ];
 
 describe.each(Object.keys(sends))('musterd %s', (name) => {
-  it('prints the fields, sends them once and prints the request id, even without a mirror', async () => {
+  it('prints the fields of the request, sends the request once and prints its id, even without a mirror', async () => {
     const { args, call, body: expected } = await prepare(name);
     const { code, stdout, stderr } = await musterd([...args, '--yes'], {});
     expect({ code, writes: writes() }).toEqual({
@@ -199,7 +199,7 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
 
   // What one call sends and reads is one function: of the others a few show what they say and record.
   const some = played.filter(([what]) => name === 'tag create' || what === '400' || what === 'lost answer');
-  it.each(some)('records "refused" only for 400 and 401, and sends only once (%s)', async (...given) => {
+  it.each(some)('sends once, and records "refused" only for answers 400 and 401 (%s)', async (...given) => {
     const [, fault, code, outcome, ofTag] = given;
     const { args, call, subject } = await prepare(name);
     const [method, path] = call.split(' ');
@@ -222,7 +222,7 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
     if (subject === 'message') expect(ended.stderr).toContain(`local_id ${String(ended.result['local_id'])}`);
   });
 
-  it('states in its --help that it sends at once and nobody approves', async () => {
+  it('states in its help that the command sends at once, without an approval', async () => {
     const { stdout } = await musterd([...name.split(' '), '--help']);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('sent at once, nobody approves');
   });
@@ -296,7 +296,7 @@ describe('musterd tag create', () => {
   });
 
   it.each([[[]], [['--yes']]])(
-    'sends nothing if an existing tag differs from the name only in Unicode form or spaces (options: %j)',
+    'sends nothing if a tag differs from the given name only in Unicode form or spaces (options: %j)',
     async (more) => {
       const { id } = emulator.team.addTag('Cafe\u0301  Bar ');
       const { code, stdout } = await musterd(['tag', 'create', ' Café Bar', ...more]);
@@ -331,7 +331,7 @@ describe('musterd tag create', () => {
     expect(await musterd(['tag', 'create', 'VIP', '--yes'], more)).toMatchObject({ code: 0 });
   });
 
-  it('warns that two tags have the name if another program created one at the same time', async () => {
+  it('warns of two tags with the same name if another program created the tag at the same time', async () => {
     emulator.addFault({ kind: 'doubled', path: '/v1/tag' });
     const { code, stderr } = await musterd(['tag', 'create', 'VIP', '--yes'], {});
     expect(code).toBe(0);
@@ -340,7 +340,7 @@ describe('musterd tag create', () => {
 });
 
 describe('musterd schedule', () => {
-  it('cancel exits 64 if the message changes before the person has confirmed', async () => {
+  it('cancel exits 64 and cancels nothing if the message changes before the person confirms', async () => {
     const id = await scheduled('--list', '5');
     let reads = 0;
     emulator.before({ path: `/v1/schedule/${id}`, method: 'GET', times: 'always' }, async () => {
@@ -364,7 +364,7 @@ describe('musterd schedule', () => {
     });
   });
 
-  it('cancel exits 64 for a cancelled message', async () => {
+  it('cancel exits 64 and sends nothing if the message is already cancelled', async () => {
     emulator.setVariants({ 'cancelled-read': 'shown' });
     const id = await scheduled('--list', '5');
     await musterd(['schedule', 'cancel', id, '--yes'], {});
