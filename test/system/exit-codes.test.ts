@@ -33,7 +33,7 @@ const situations: Readonly<Record<string, Situation>> = {
     happens: (stage) => editEmail(stage),
     codes: [0, 2, 0, 0, 0],
   },
-  'plan --exit-code exits 2, and verify 1, if a change of the service waits to be pulled': {
+  'plan --exit-code exits 2 and verify exits 1 if a change of the service waits to be pulled': {
     happens: (stage) => stage.emulator.team.editUser(stage.userAt().id, { email: 'service@example.com' }),
     codes: [0, 2, 1, 0, 0],
   },
@@ -52,12 +52,12 @@ const situations: Readonly<Record<string, Situation>> = {
     },
     codes: [0, 0, 0, 0, 0],
   },
-  'plan exits 4, the first reconcile 4, the second 3, if more edits wait than the guard allows': {
+  'plan and the first reconcile exit 4, and the second exits 3, if the guard holds too many edits': {
     config: { guard: { maxRows: 5 } },
     happens: (stage) => editEmail(stage, many),
     codes: [4, 4, 0, 4, 3],
   },
-  'plan exits 4, and reconcile 3, if a batch waits for a person and a field is held': {
+  'plan exits 4 and reconcile exits 3 if a batch waits for a person and a field is held': {
     config: { guard: { maxRows: 5 } },
     happens: async (stage) => {
       await conflict(stage);

@@ -78,7 +78,7 @@ describe('musterd export', () => {
       update mirror.users set gone_at = null where id = ${id}; commit`);
   });
 
-  it('writes with --as-of the users and their values at that time', async () => {
+  it('writes with --as-of the users and their values at the given time', async () => {
     const before = await exported('--format', 'json');
     const [[at = '', id = ''] = []] = await stage.sql(
       `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), min(id) from mirror.users`,
@@ -213,14 +213,14 @@ describe('musterd export of 100,000 users', () => {
     expect(pages).toEqual([1000, 1000]);
   });
 
-  it('exits 1 if it is asked to stop while it prints', async () => {
+  it('exits 1 if musterd is asked to stop during the export', async () => {
     const { code, stderr } = await runMusterd(['export'], stage.env, (text) => {
       if (text.includes('90000500,')) askToStop();
     });
     expect([code, stderr]).toEqual([1, expect.stringContaining('Stopped on request')]);
   });
 
-  it('exits 0 without an error when the reader closes the pipe', async () => {
+  it('exits 0 without an error if the reader of stdout closes the pipe', async () => {
     const started = startMusterd(['export'], stage.env);
     started.process.stdout?.once('data', () => started.process.stdout?.destroy());
     expect(await started.ended).toMatchObject({ code: 0, signal: null, stderr: '' });

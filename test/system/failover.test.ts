@@ -108,7 +108,7 @@ describe('a mirror database with a standby server', () => {
   const edit = (user: number | undefined, email: string) =>
     primary.sql(`update mirror.users set email = '${email}' where id = ${user}`);
 
-  it('refuses runs and writes on the standby, still answers queries there, and sends no request (D10)', async () => {
+  it('refuses runs and writes on the standby, answers queries on the standby, and sends no request (D10)', async () => {
     await edit(users[0], 'before@example.com');
     await caughtUp();
     emulator.clearRequests();
@@ -130,7 +130,7 @@ describe('a mirror database with a standby server', () => {
     expect(emulator.requests).toEqual([]);
   });
 
-  it('pulls the values whose commits a fail-over lost, and reverts nothing on the service (D11)', async () => {
+  it('pulls the values that a fail-over lost in the mirror, and reverts nothing on the service (D11)', async () => {
     // Replicated: the edit of the first user, which was not pushed yet. Lost: all that follows.
     await standby.sql(`alter system set primary_conninfo = ''`);
     await standby.sql('select pg_reload_conf()');
@@ -176,7 +176,7 @@ describe('a mirror database with a standby server', () => {
     expect(emulator.team.user(users[5] ?? 0).email).toBe('next@example.com');
   });
 
-  it('listens at the host that accepts writes, and lists every host in the error if a demanded standby is missing', async () => {
+  it('listens at the host that accepts writes, and names every host in the error if none is the demanded standby', async () => {
     const url = hostsAt(primary.server.port, standby.server.port);
     const heard = Promise.withResolvers<void>();
     const listener = createListener({

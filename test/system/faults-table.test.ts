@@ -42,7 +42,7 @@ describe('docs/faults.md', () => {
   });
 
   it.each(rows.map(([id = '', , , shown = '']) => ({ id, shown })))(
-    'names every test file of fault $id, or says why no test shows it',
+    'names every test file with $id in a title, or says why no test shows the fault',
     ({ id, shown }) => {
       const parts = shown.split('<br>');
       const missing = parts.filter((part) => {

@@ -28,7 +28,7 @@ function unmount(folder: string): void {
 const disk = mountSmall(160);
 
 /** D9 */
-describe.skipIf(disk === undefined)('a mirror on a full disk (needs root, to mount a small one)', () => {
+describe.skipIf(disk === undefined)('a mirror on a full disk (needs root to mount a small disk)', () => {
   let emulator: Emulator;
   let embedded: Embedded;
   let db: Database;
@@ -72,7 +72,7 @@ describe.skipIf(disk === undefined)('a mirror on a full disk (needs root, to mou
     }
   });
 
-  it('sends no edit that it cannot record first, and sends it once the disk has room again (D9)', async () => {
+  it('sends no edit while the push cannot be recorded, and sends the edit once the disk has room (D9)', async () => {
     const id = emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
     // Too long for a page, for compression and for an editor: to write it down takes room that a table does not have yet.
     const first = randomBytes(20_000).toString('hex');

@@ -30,7 +30,7 @@ describe('a removed setting', () => {
     },
   );
 
-  it('musterd reports the line in the file, also below a team, or the environment variable that has the setting', () => {
+  it('musterd reports the line of the settings file, or the environment variable, that sets a removed setting', () => {
     const yaml =
       'push: {maxTries: 5}\nteams:\n  north: {push: {maxTries: 4}, rate: {burst: 1}}\n  south: {}\n';
     const refused = complaintOf(yaml, { MUSTERD__clock__warnAboveMs: '1', MUSTERD__pages__size: '7' });
@@ -42,7 +42,7 @@ describe('a removed setting', () => {
     ]);
   });
 
-  it('musterd reports an unknown setting beside a removed one as "there is no such setting"', () => {
+  it('musterd reports "there is no such setting" for an unknown setting beside a removed setting', () => {
     expect(complaintOf('push: {maxTries: 5, maxtries: 5}\n')).toContain(
       'push.maxtries: there is no such setting',
     );

@@ -81,7 +81,7 @@ describe.each(servers())('a mirror with a year of history, on $name', (server) =
       expect(greedy()).toEqual([]);
     });
 
-    it('scans no history table from end to end in a run that pushes only edits', async () => {
+    it('scans no history table from end to end in a run of only the edited users', async () => {
       await edit();
       const report = await runReconcile(db, stage.config, 'daemon', { log, groups: ['edits'] });
       expect(report).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });

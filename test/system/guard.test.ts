@@ -15,7 +15,7 @@ describe('the guard', () => {
     stage.sql(`update mirror.users set email = 'new' || id || '@example.com' where ${where}`);
   const dump = () => stage.versions('mirror.users', 'sync.user_base', 'mirror.tags', 'mirror.contact_counts');
 
-  it('musterd reconcile exits 4 for an edit of all users, then sends only the three approved users (O1, S11)', async () => {
+  it('reconcile exits 4 after an edit of all users, then sends only the edits of three approved users (O1, S11)', async () => {
     await open();
     await edit('true');
     stage.emulator.team.addTag('meanwhile');
@@ -48,7 +48,7 @@ describe('the guard', () => {
     ]);
   });
 
-  it('reports a held batch with the command to approve it in the output of reconcile and status', async () => {
+  it('musterd reconcile and status print a held batch and the command that approves the batch', async () => {
     await open();
     await edit('id in (select id from mirror.users where email is not null order by id limit 30)');
     const { refusal, batches } = await stage.run();
@@ -73,7 +73,7 @@ describe('the guard', () => {
     expect(await batchesTold()).toEqual([]);
   });
 
-  it('musterd reconcile exits 4 for a refused batch, and still reports an earlier push that it confirmed', async () => {
+  it('musterd reconcile exits 4 for a newly held batch, and still reports an earlier, now confirmed push', async () => {
     await open({ config: { push: { quietPeriodMs: 600_000 } } });
     const ids = stage.emulator.team.users().flatMap(({ id, email }) => (email === null ? [] : id));
     const [early = 0, ...many] = ids.slice(0, 31);
@@ -89,7 +89,7 @@ describe('the guard', () => {
     expect(run.stdout).not.toContain('nothing was written');
   });
 
-  it('adds new members if the service replaces a whole team, and marks no old member as gone (O3, O7, S5)', async () => {
+  it('adds the new members if the service replaces a whole team, and marks no old member as gone (O3, O7, S5)', async () => {
     await open();
     const before = stage.emulator.team.users().map(({ id }) => id);
     await stage.sql(`update mirror.users set phone = '15550188' where id = ${before[0]}`);

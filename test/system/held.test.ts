@@ -144,7 +144,7 @@ describe('a held field', () => {
     expect(stage.emulator.team.user(id).email).toBe('Service@example.com');
   });
 
-  it('musterd resolve --take VALUE refuses an invalid email, and the next run sends a valid value', async () => {
+  it('musterd resolve --take VALUE refuses an invalid email, and accepts a valid one, which the next run sends', async () => {
     const { id } = await openConflict();
     const before = await values('mirror.users', id);
     const refused = await musterd('resolve', String(id), 'email', '--take', 'no address');
@@ -168,7 +168,7 @@ describe('a held field', () => {
   it.each([
     ['Anne Marie Third', 'Anne Marie', 'Third'],
     ['Anne| Marie | Third', 'Anne', 'Marie | Third'],
-  ])('musterd resolve and sync.resolve split the name %s in the same way', async (name, first, last) => {
+  ])('musterd resolve and sync.resolve split the name %s into "%s" and "%s"', async (name, first, last) => {
     const { id } = await openConflict();
     expect(await inJson('resolve', String(id), 'name', '--take', name)).toMatchObject({
       mirror: { first, last },
@@ -180,7 +180,7 @@ describe('a held field', () => {
     ]);
   });
 
-  it('musterd resolve exits 64 for a field that is not held or was edited after its hold began', async () => {
+  it('musterd resolve exits 64 if the field is not held, or was edited after its hold began', async () => {
     const { id } = await openConflict();
     for (const [field, take] of [
       ['phone', 'mirror'],

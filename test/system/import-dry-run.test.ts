@@ -114,7 +114,7 @@ describe('musterd import --dry-run', () => {
   /** Everything that either side holds of users, and what was sent. */
   const state = async () => [await stage.mirrored(), stage.emulator.team.users(), stage.updates()];
 
-  it('shows problems and changes, writes to neither side, and sends no request', async () => {
+  it('shows problems and changes, changes neither mirror nor service, and sends no request', async () => {
     const [a = 0, b = 0, c = 0] = ids;
     const path = inYaml([
       { id: a, email: 'a@example.com', phone: '+1 (555) 010-0166' },
@@ -153,7 +153,7 @@ describe('musterd import --dry-run', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('prints what pushing costs, and whether the guard or push.fourEyes will require an approval', async () => {
+  it('prints how many requests pushing costs, and if the guard or push.fourEyes will require an approval', async () => {
     const path = inYaml(ids.slice(0, 30).map((id) => ({ id, email: `many${id}@example.com` })));
     const shown = await musterd(['import', path, '--dry-run', '--markdown']);
     expect(shown.code).toBe(0);
@@ -178,7 +178,7 @@ describe('musterd import --dry-run', () => {
     expect((await musterd(['import', one, '--dry-run', '--markdown'], eyes)).stdout).not.toContain(waits);
   });
 
-  it('prints a hash with which --expect applies the import only while file and mirror are unchanged', async () => {
+  it('prints a hash, and import --expect <hash> applies nothing if the file or the mirror has changed', async () => {
     const [a = 0, b = 0] = ids.slice(20);
     const rows = (email: string) => [
       { id: a, email },

@@ -84,7 +84,7 @@ describe('musterd import', () => {
       expect(await imported(path, '--yes')).toMatchObject({ code: 0, applied: false, changes: [] });
     });
 
-    it('applies nothing if one row is wrong, and only the correct rows with --skip-errors', async () => {
+    it('applies no row if one row is wrong, and applies only the correct rows with --skip-errors', async () => {
       const [one, two] = [user(0), user(1)];
       const path = file(`id,phone,email\n${one.id},+15550101,\n${two.id},+15550102,no address\n`);
       const problems = [{ line: 3, kind: 'invalid', reason: '"no address" is not an email address' }];
@@ -101,7 +101,7 @@ describe('musterd import', () => {
       expect((await stage.mirrored()).get(two.id)).toEqual(before.get(two.id));
     });
 
-    it('refuses rows whose id and email belong to two users, and accepts them with --trust-ids', async () => {
+    it('refuses a row whose id and email belong to two users, and accepts the row with --trust-ids', async () => {
       const [one, two, three] = [user(0), user(1), user(2)];
       const path = file(`id,email\n${one.id},${two.email}\n${three.id},new@example.com\n`);
       const unusable = join(folder, 'unusable.csv');
@@ -148,7 +148,7 @@ describe('musterd import', () => {
       });
     });
 
-    it('adds the calling code of --country or phones.country to national numbers', async () => {
+    it('adds the calling code of --country or phones.country to national phone numbers', async () => {
       const path = file(`id,phone\n${user().id},0151-23450148\n`);
       for (const country of ['49', '+49'])
         expect(await imported(path, '--dry-run', '--country', country)).toMatchObject({
@@ -160,7 +160,7 @@ describe('musterd import', () => {
       expect(JSON.parse(stdout)).toMatchObject({ changes: [{ to: '4315123450148' }] });
     });
 
-    it('holds a phone without a calling code, even under the policy mirror-wins, and sends the email', async () => {
+    it('holds a phone without a calling code, even under the policy mirror-wins, and sends the email of the same row', async () => {
       await open({ config: { policy: { phone: 'mirror-wins' } } });
       const { id } = user();
       stage.emulator.team.editUser(id, { phone: '49301234567' });
@@ -268,7 +268,7 @@ describe('musterd import', () => {
     });
   });
 
-  it('readRoles ignores pending edits of roles when it reads the names of roles', async () => {
+  it("readRoles returns the same role names before, during and after a pending edit of a user's role", async () => {
     await open();
     const teamId = BigInt(stage.emulator.team.id);
     const learn = async () =>
