@@ -178,7 +178,7 @@ describe('the table of the interface', () => {
     expect([...played].toSorted()).toEqual([...variantNames].toSorted());
   });
 
-  it('names for each "(undocumented)" detail of the interface what the client does instead', () => {
+  it('says what the client does in each row marked "(undocumented)"', () => {
     const silent = rows.filter(
       ({ name, client }) => name.endsWith('(undocumented)') && client !== noPath && client[2] === undefined,
     );

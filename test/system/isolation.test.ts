@@ -47,7 +47,7 @@ describe('a database whose default is a stricter isolation level', () => {
     return createDatabase({ url: stage.url, applicationName: 'musterd test' });
   };
 
-  it('writes with read committed despite serializable', async () => {
+  it('musterd writes with read committed, although the default is serializable', async () => {
     const level = 'serializable';
     stage = await createStage({ emulator: { users: 12, tags: 5, fields: 2 } });
     const db = await setDefault(level);

@@ -60,7 +60,7 @@ describe('an error under --json', () => {
     }
   });
 
-  it.each(commands)('musterd %s prints JSON without the password if no database answers', async (name) => {
+  it.each(commands)('musterd %s prints a JSON error without password if the database fails', async (name) => {
     retryAtOnce();
     const { code, stdout } = await runMusterd(call(name), {
       DATABASE_URL: 'postgres://u:pass-word-canary@127.0.0.1:9/x',
@@ -108,14 +108,14 @@ describe('an error under --json', () => {
     [new MusterdError('stopped', 'away'), { code: 'stopped', hint: null }],
     [new TypeError('away'), { code: 'unexpected', hint: null }],
     ['away', { code: 'unexpected', hint: null }],
-  ])('errorInJson(%s) returns the message of the error, with %j', (error, expected) => {
+  ])('errorInJson(%s) returns the message of the error and %j', (error, expected) => {
     expect(errorInJson(error)).toEqual({ ...expected, message: 'away' });
   });
 
   it.each([
     [true, '{ "error": { "code": "mirror", "message": "lost", "hint": null } }'],
     [false, 'as far as it got'],
-  ])('carryOut discards output before an error only under --json (%s): %s', async (json, left) => {
+  ])('carryOut prints only the error with --json, else only the output (%s): %s', async (json, left) => {
     let stdout = '';
     const world = {
       args: [],
@@ -162,7 +162,7 @@ describe('an error under --json during a command', () => {
     },
   );
 
-  it('musterd prints one JSON document with "lease-held" if another run has the lease', async () => {
+  it('musterd prints one JSON document with the code "lease-held" if another run has the lease', async () => {
     const [user] = stage.emulator.team.users();
     const lease = await takeLease(stage.db, 'default', { ttlMs: 60_000 });
     onTestFinished(() => lease.release());

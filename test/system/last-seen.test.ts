@@ -7,7 +7,7 @@ afterEach(() => stage.close());
 const tables = ['mirror.teams', 'mirror.users', 'mirror.tags', 'mirror.contact_fields', 'sync.user_base'];
 
 describe('an undocumented field that differs in every answer', () => {
-  it('musterd writes no row if only this field differs, and stores it along with another change (A11)', async () => {
+  it('musterd updates no row if only this field differs, and stores the field with another change (A11)', async () => {
     stage = await createStage({ emulator: { users: 10, tags: 5, fields: 3 } });
     let answers = 0;
     stage.emulator.rewrite({ path: '/v1/*', times: 'always' }, (body) => {

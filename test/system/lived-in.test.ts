@@ -60,7 +60,7 @@ describe('a mirror in a database with objects of other owners', () => {
     await stage.sql('drop owned by lodger; drop role lodger');
   });
 
-  it('musterd pushes the phone as a foreign trigger corrected it, pulls a change, and keeps foreign columns', async () => {
+  it('musterd pushes a phone that a foreign trigger changed, pulls an email, and keeps foreign columns', async () => {
     const [one = 0, two = 0] = ids;
     await stage.sql(`update mirror.users set phone = '1555 0123' where id = ${one}`);
     stage.emulator.team.editUser(two, { email: 'two@example.com' });

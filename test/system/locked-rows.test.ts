@@ -84,7 +84,7 @@ describe.each([oldestServer()])('a lock of another session, on $name', (server) 
   };
   const all = { pulled: [true, true], pushed: [true, true], gone: [true, true], tag: ['1'] };
 
-  it('delays only the users that an editor has locked by an open update (D12, D18)', async () => {
+  it('delays only the users whose rows an editor has locked by an open update (D12, D18)', async () => {
     const locked = await changeAll();
     const session = await connect(editor);
     await session.query('begin');
@@ -157,7 +157,7 @@ describe.each([oldestServer()])('a lock of another session, on $name', (server) 
     ['mirror.user_lookups', 'access exclusive', 'complete', all],
     ['mirror.tags', 'access exclusive', 'partial', { ...all, tag: ['0'] }],
   ] as const)(
-    'a run completes all work that does not need %s, locked in %s mode, and ends as %s',
+    'a run does all work that does not need the table %s, locked in %s mode, and ends as %s',
     async (table, mode, outcome, expected) => {
       expect(await runBesideOwner(table, mode)).toMatchObject({ outcome });
       expect(await stage.sql('select outcome from sync.runs order by run_id desc limit 1')).toEqual([

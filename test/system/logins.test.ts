@@ -126,7 +126,7 @@ describe.each(logins)('a login with the rights of the %s', (login) => {
   });
   afterAll(() => team.close());
 
-  it.each(commands)('runs "%s" only for %s, else exits 77', async (command, may, code, needs) => {
+  it.each(commands)('runs "%s" if it is among %s, and exits 77 if not', async (command, may, code, needs) => {
     const args = argsOf(command);
     const env = { ...team.environment(), DATABASE_URL: url, MUSTERD_ACTOR: '' };
     if (login === 'owner' && /^(approve|reject|resolve|import .* --reason) /.test(command)) {
@@ -145,7 +145,7 @@ describe.each(logins)('a login with the rights of the %s', (login) => {
   });
 });
 
-it('musterd sql suggests an allowed statement to an editor for each refused statement', async () => {
+it('musterd sql prints a hint to an editor for each refused statement', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   onTestFinished(() => team.close());
   const editor = await team.person('edi', 'musterd_editor');
@@ -165,7 +165,7 @@ it('musterd sql suggests an allowed statement to an editor for each refused stat
   }
 });
 
-it('musterd prints approve, reject and resolve with --as for the owner, and without --as for an approver', async () => {
+it('musterd suggests approve, reject and resolve with --as to the owner, and without --as to an approver', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   onTestFinished(() => team.close());
   const [user = 0, clashing = 0] = team.ids;
@@ -281,7 +281,7 @@ it('musterd plan and why read only the mirror for a reader, without an address o
 
 afterAll(() => teams.close());
 
-it('plan ends with 4 for a reader and for the owner while a guard holds a batch', async () => {
+it('musterd plan exits 4 for a reader and for the owner while the guard holds a batch', async () => {
   const push = { approve: 'guarded', fourEyes: false } as const;
   const team = await teams.open({ push, config: { guard: { maxRows: 1, maxShare: 0 } } });
   onTestFinished(() => team.close());

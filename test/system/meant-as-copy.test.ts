@@ -129,7 +129,7 @@ describe('a copied mirror before "musterd adopt"', () => {
     await copy.edit(edited ?? 0, 'edited@example.com');
   });
 
-  it('exits 3 for every command that decides or sends, and sends nothing', async () => {
+  it('refuses every command that decides or sends with exit code 3, and sends nothing', async () => {
     await expectRefused('is at localhost:');
   });
 

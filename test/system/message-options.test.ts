@@ -40,7 +40,7 @@ describe('readSendTime', () => {
     ['2027-01-15 09:00:30', berlin, 'is not on a quarter of an hour'],
     ['2027-01-15 09:00:00.0001', berlin, 'is not on a quarter of an hour'],
     ['9999-12-31T23:45:00-10:00', undefined, 'is beyond the year 9999'],
-  ])('refuses --at %s with --zone %s: %s', (at, zone, words) => {
+  ])('refuses --at %s with --zone %s, and the message contains: %s', (at, zone, words) => {
     expect(refusalOf(() => readSendTime(at, zone))).toContain(words);
   });
 });
@@ -76,7 +76,7 @@ describe('readNumbers', () => {
     [['1'], 'is not a phone number'],
     [['1234567890123456'], 'is not a phone number'],
     [['call me'], 'is not a phone number'],
-  ])('refuses --to %j: %s', (given, words) => {
+  ])('refuses --to %j, and the message contains: %s', (given, words) => {
     expect(refusalOf(() => readNumbers(given))).toContain(words);
   });
 });
@@ -120,7 +120,7 @@ describe('readMessage', () => {
       { to, gallery: ['[{"url":"u","original_url":"o"}]'] },
       { phoneNumber: '14155550123', content: { gallery: [{ url: 'u', originalUrl: 'o' }] } },
     ],
-  ])('makes a message with the recipients and the content of the options %j', (options, expected) => {
+  ])('returns a message with the recipients and content of the options %j', (options, expected) => {
     expect(create(options)).toEqual({ inboxId: 7n, executeAt: at, ...expected });
   });
 
@@ -137,7 +137,7 @@ describe('readMessage', () => {
     [{ list: '5', attachment: ['{"url":"x"}'] }, 'An entry of --attachment has a missing or unknown key'],
     [{ list: '5', attachment: [image.replace('"a.png"', '1')] }, 'a value that is not text'],
     [{ list: '5', attachment: ['1'] }, 'An entry of --attachment has a missing or unknown key'],
-  ])('refuses the options %j: %s', (options, words) => {
+  ])('refuses the options %j, and the message contains: %s', (options, words) => {
     expect(refusalOf(() => create(options))).toContain(words);
   });
 });
@@ -175,6 +175,6 @@ it.each([
   [ended('sent', 200), 'unknown'],
   [ended('sent', 400), 'unknown'],
   [new TypeError('x'), 'unknown'],
-])('outcomeOf returns "refused" only for an answer 4xx but 408: %o, "%s"', (error, outcome) => {
+])('outcomeOf returns "refused" only for 4xx answers except 408: %o returns "%s"', (error, outcome) => {
   expect(outcomeOf(error)).toBe(outcome);
 });

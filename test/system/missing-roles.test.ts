@@ -45,7 +45,7 @@ const check = async (url: string) => {
   return findings.find((finding) => finding['check'] === 'roles for people');
 };
 
-describe('migrate and check, without the roles for people', () => {
+describe('musterd migrate and check, if the roles for people are missing', () => {
   it('print the "create role" statements for an administrator if the login may not create roles', async () => {
     const url = await mirrorOf('plain');
     const before = await check(url);

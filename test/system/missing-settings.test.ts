@@ -23,7 +23,7 @@ const missing = [
 
 describe.each(asking)('musterd %s', (name) => {
   it.each(missing)(
-    'names the missing setting and creates no data folder if only %j is set',
+    'exits 78, names the missing setting and creates no data folder if only %j is set',
     async (env, words) => {
       const data = join(folder, 'data');
       const { code, stdout, stderr } = await runMusterd(wellUsed(name), { ...env, MUSTERD_DATA_DIR: data });
@@ -48,7 +48,7 @@ describe('a missing key of the service', () => {
   });
   afterAll(() => stage.close());
 
-  it('musterd exits with 78, even if the lease is taken, and still reconciles another team that has its key', async () => {
+  it('musterd exits with 78, even if another run holds the lease, and still reconciles a team that has a key', async () => {
     const {
       MUSTERD_BASE_URL: url,
       MUSTERD_SECRET_ID: id,

@@ -53,7 +53,7 @@ describe('musterd resolve in a script', () => {
     { field: 'role_id', values: 'role_id = 17', other: { roleId: 23 }, sent: { role_id: 17 } },
     { field: 'phone', values: 'phone = null', other: ofPhone.other, sent: { phone: '' } },
     { field: 'name', ...ofName, sent: { first_name: 'Ada', last_name: `O'Hara-d'Arc` } },
-  ])('exits 64 without --if, printing what to type: $values (O8)', async ({ field, values, other, sent }) => {
+  ])('exits 64 without --if and prints the command: $values (O8)', async ({ field, values, other, sent }) => {
     const id = await openConflict({ values, other });
     const unsaid = await team.musterd('resolve', String(id), field, '--take', 'mirror');
     expect([unsaid.code, unsaid.stdout]).toEqual([64, '']);
@@ -69,7 +69,7 @@ describe('musterd resolve in a script', () => {
     expect(team.updates()).toEqual([{ id, ...sent }]);
   });
 
-  it.each(['mirror', 'service'])('takes the %s value only if --edit names the current edit', async (side) => {
+  it.each(['mirror', 'service'])('accepts --take %s only if --edit names the current edit', async (side) => {
     const id = await openConflict(ofEmail);
     const number = await numberOf('email');
     const take = ['resolve', String(id), 'email', '--take', side, '--edit'];
@@ -91,7 +91,7 @@ describe('musterd resolve in a script', () => {
     expect(team.emulator.team.user(id).email).toBe(email);
   });
 
-  it('refuses the number of an ended edit, although the new edit has the same value (O8)', async () => {
+  it('refuses --edit with the number of an ended edit, although the new edit has the same value (O8)', async () => {
     const id = await openConflict(ofEmail);
     const number = await numberOf('email');
     await team.bob.edit(id, `email = 'ina@example.com'`);
@@ -102,7 +102,7 @@ describe('musterd resolve in a script', () => {
     await expectUndecided();
   });
 
-  it('refuses an outdated --if-service, and accepts the current name despite extra spaces (O8)', async () => {
+  it('refuses an outdated name in --if-service, and accepts the current name with extra spaces (O8)', async () => {
     const id = await openConflict(ofName);
     const before = team.emulator.team.user(id);
     const take = async (side: string, ...seen: readonly string[]) =>
@@ -120,7 +120,7 @@ describe('musterd resolve in a script', () => {
     expect(await take('service', ...edit, ` ${now} `)).toMatchObject({ code: 0 });
   });
 
-  it('refuses a typed value if --if differs from the value in the mirror, and accepts it without --if', async () => {
+  it('refuses a typed value if --if differs from the mirror, and accepts the typed value without --if', async () => {
     const id = await openConflict(ofEmail);
     const take = ['resolve', String(id), 'email', '--take', 'new@example.com'];
     const other = await team.musterd(...take, '--if', 'ina@example.com');
@@ -144,7 +144,7 @@ describe('musterd resolve on a terminal', () => {
     return [await decided.catch((error: unknown) => error), shown.join('')] as const;
   };
 
-  it('shows the values of base, mirror and service and the editor, and sends the value if the person says yes', async () => {
+  it('shows base, mirror and service value and the editor, and sends the mirror value if the person says yes', async () => {
     const before = await openConflict(ofEmail);
     const [[base = ''] = []] = await team.sql('select base_value #>> array[]::text[] from report.held');
     const asked: string[] = [];
@@ -242,7 +242,7 @@ describe('musterd approve and reject with --only', () => {
     expect(await sent()).toEqual([]);
   });
 
-  it('reject --only takes one field out of an approved batch before a run sends it', async () => {
+  it('reject --only keeps one field of an approved batch from being sent by the next run', async () => {
     const { a, b, batch, approve } = await openBatch();
     expect(await approve()).toMatchObject({ code: 0 });
     const rejected = await team.musterd('reject', batch, '--only', `${a}.phone`);
@@ -253,7 +253,7 @@ describe('musterd approve and reject with --only', () => {
     ]);
   });
 
-  it.each([[[]], [['--json']]])('reject exits with 3 for a field already being sent: %j', async (args) => {
+  it.each([[[]], [['--json']]])('reject exits 3 if the field is being sent (options %j)', async (args) => {
     const { a, batch, approve } = await openBatch();
     expect(await approve(`${a}.email`)).toMatchObject({ code: 0 });
     team.emulator.addFault({ kind: 'late', answer: '504', requests: 1000, path: '/v1/users/update' });

@@ -39,7 +39,7 @@ describe('the log of a team with marked names, addresses and tags', () => {
   let stage: Stage;
   afterAll(() => stage.close());
 
-  it('contains none of the marks, even if a run, an import, the daemon or a page fails with such a value', async () => {
+  it('contains none of the marks, even if a run, an import, the daemon or a page fails on a marked value', async () => {
     stage = await createStage({ emulator: { users: 0 } });
     const { team } = stage.emulator;
     const people = [1, 2, 3].map((n) =>
