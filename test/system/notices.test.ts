@@ -97,7 +97,7 @@ describe('the notices of the daemon', () => {
     for (const { body } of receiver.received) for (const word of words) expect(body).not.toContain(word);
   };
 
-  it('report refused credentials once, and their recovery once', async () => {
+  it('report refused credentials once, and the end of the refusal once', async () => {
     const beganS = Math.floor(Date.now() / 1_000);
     start();
     await firstRun();
@@ -140,7 +140,7 @@ describe('the notices of the daemon', () => {
     await toldAll('credentials-refused');
   });
 
-  it('report a held batch with the command to approve it, held fields, and the end of both', async () => {
+  it('report when a batch and a field are held, with the command to type, and when each hold ends', async () => {
     start();
     await firstRun();
     const before = personal();
@@ -173,7 +173,7 @@ describe('the notices of the daemon', () => {
     expectNobody([...before, ...personal(), '15550100001', '15550100002']);
   });
 
-  it('keep their id when the daemon repeats them because the receiver failed, and runs continue', async () => {
+  it('keep the id of a notice that the daemon repeats after the receiver failed, while runs continue', async () => {
     receiver.answers.push(
       (response) => response.writeHead(500).end('canary'),
       (response) => response.writeHead(302, { location: '/elsewhere' }).end(),

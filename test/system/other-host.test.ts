@@ -42,7 +42,7 @@ describe('a mirror whose runs move to another host', () => {
     return JSON.parse(stdout) as { readonly counts: Readonly<Record<string, number>> };
   };
 
-  it('pulls a change with its exact time, pushes an edit, and writes nothing else in any time zone or language (O10)', async () => {
+  it('pulls one change with its exact time and pushes one edit in any time zone and language, and nothing else (O10)', async () => {
     const [edited, pushed] = stage.emulator.team.users().filter(({ email }) => email !== null);
     for (const [index, place] of places.entries()) {
       const { user, phone } = { user: edited?.id ?? 0, phone: `1555010${index}` };

@@ -42,7 +42,7 @@ describe('a monitored daemon', () => {
       await fetch(`http://127.0.0.1:${port}${path}`, init);
   };
 
-  it('ends with 78 and one sentence if its port is taken, or its host is unknown', async () => {
+  it('exits 78 and prints no stack trace if its port is taken, or its host is unknown', async () => {
     await open();
     const [, port = ''] = /"port":(\d+)/.exec(daemon.log()) ?? [];
     for (const [host, reason] of [
@@ -58,7 +58,7 @@ describe('a monitored daemon', () => {
     }
   });
 
-  it('answers 200 on its health paths after the first run, counts the run, and calls the dead-man switch once', async () => {
+  it('answers 200 on its health paths after the first run, counts the run in its metrics, and calls the dead-man switch once', async () => {
     const ask = await open();
     expect((await ask('/healthz')).status).toBe(200);
     await eventually(
@@ -102,7 +102,7 @@ describe('a monitored daemon', () => {
     expect(daemon.log()).not.toContain(alarm.url);
   });
 
-  it('answers 503 and does not call the dead-man switch while runs fail, and recovers after that', async () => {
+  it('answers 503 and does not call the dead-man switch while runs fail, and answers 200 once runs succeed', async () => {
     const ask = await open({ MUSTERD__schedule__users: '* * * * * *' });
     await eventually('the switch is called', () => alarm.calls.length > 0);
     await eventually('it is fresh', async () => (await ask('/freshness')).status === 200);

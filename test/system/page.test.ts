@@ -250,7 +250,7 @@ describe('the page in a browser', () => {
     }
   });
 
-  it('shows in an open tab that the daemon stopped, and only the no-answer banner once disconnected', async () => {
+  it('shows in an open tab that the daemon stopped, and only the no-answer banner once musterd is unreachable', async () => {
     await noteDaemon(database.db, note);
     const alone = await serveAlone(database.db);
     const page = await open(alone);
@@ -333,7 +333,7 @@ describe('the page that lists held edits', () => {
     await expect.poll(() => page.locator('main').innerText()).toContain('Held until 31 Mar 2099 09:00 by');
   });
 
-  it('keeps rows below 38 pixels, and head and buttons in view, while a long list scrolls', async () => {
+  it('keeps rows lower than 38 pixels, and keeps header and buttons in view while a long list scrolls', async () => {
     const page = await open('/waiting?state=conflict&ticks=none');
     const shown = page.locator('.rows tbody tr:not(.under)');
     const left = await shown.count();
@@ -348,7 +348,7 @@ describe('the page that lists held edits', () => {
     expect([Math.round(head), Math.round(foot)]).toEqual([0, 900]);
   });
 
-  it('filters, ticks, confirms with a reason and shows a receipt without JavaScript', async () => {
+  it('lets a person filter, tick and approve rows with a reason, and shows the receipt, without JavaScript', async () => {
     const page = await open(`/waiting/${batch}`, { javaScriptEnabled: false });
     await page.getByLabel('Every field').selectOption('phone (5)');
     await press(page, 'Search');
@@ -370,7 +370,7 @@ describe('the page that lists held edits', () => {
     await expect.poll(() => receipt.count()).toBe(0);
   });
 
-  it('updates the receipt of an approval without a reload, as its pushes are sent and confirmed', async () => {
+  it('updates the receipt of an approval without a reload, when the approved edits are sent and confirmed', async () => {
     await noteDaemon(database.db, note);
     const page = await open(`/waiting/${batch}?ticks=none`);
     await ticks(page).nth(30).check();
@@ -398,7 +398,7 @@ describe('the page that lists held edits', () => {
     await noteDaemon(database.db, { ...note, end: 'asked' });
   });
 
-  it('shows that 2 edits of the approver stay out of the approval with push.fourEyes', async () => {
+  it('shows with push.fourEyes that the 2 edits of the approver are left out of the approval', async () => {
     await edited('kim', `update mirror.users set phone = '44' || phone where id in (206, 207)`);
     await hold(`e.field = 'phone'`, 'review', 'e.old_value', `'${batch}'`);
     const other = await serve({ fourEyes: true });
@@ -413,7 +413,7 @@ describe('the page that lists held edits', () => {
     await shoot(page, 'question-own-1280-light');
   });
 
-  it('counts the ticked rows on the button, and ticks all rows or none by links', async () => {
+  it('changes the button when a row is ticked, and ticks all rows or no row by the links All and None', async () => {
     const page = await open('/waiting?state=conflict');
     // What the style sheet counts is in no node: a picture of the button differs.
     const button = page.locator('.bar-below .button').first();
@@ -428,7 +428,7 @@ describe('the page that lists held edits', () => {
 });
 
 describe('the team list in the page header', () => {
-  it('lists 14 teams, stale and waiting ones first, and switches teams without JavaScript', async () => {
+  it('lists stale teams first, then teams with held fields, and switches teams without JavaScript', async () => {
     const db = await createMirror();
     await runSqlText(
       db,
@@ -476,7 +476,7 @@ describe('musterd page', () => {
       expect((await page.request.get(`${alone}${path}`)).status()).toBe(404);
   });
 
-  it('hides the "all is well" sign while musterd does not answer, and shows it after the next answer', async () => {
+  it('hides the "all is well" sign while musterd does not answer, and shows the sign after the next answer', async () => {
     onTestFinished(() => showTimesIn('UTC'));
     showTimesIn('Asia/Kolkata');
     const page = await open(await serveAlone(await createMirrorOf(1)));

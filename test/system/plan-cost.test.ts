@@ -23,7 +23,7 @@ describe('the cost of a plan', () => {
     stage.sql(`update mirror.users set phone = '1555' || lpad((id % 10000)::text, 4, '0') where ${where}`);
   const emulator = { users: 60 };
 
-  it('predicts the number of requests that the run sends, with pushes to three users at a time', async () => {
+  it('predicts the number of requests of a run that pushes to three users at a time', async () => {
     const idle = await open({ emulator, config: { push: { batchSize: 3, quietPeriodMs: 0 } } });
     for (const { id, email } of stage.emulator.team.users())
       if (email === null) stage.emulator.team.editUser(id, { email: `user${id}@example.com` });
@@ -49,7 +49,7 @@ describe('the cost of a plan', () => {
     expect(run.requests - idle).toBe(cost.requests);
   });
 
-  it('computes seconds from the rate limit', async () => {
+  it('computes the seconds that pushing takes from the number of requests and the rate limit', async () => {
     const rate = { perMinute: 2_400, share: 0.5 };
     await open({ emulator, config: { push: { batchSize: 1, quietPeriodMs: 0 }, rate } });
     await edit();

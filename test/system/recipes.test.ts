@@ -376,7 +376,7 @@ describe('a person who follows the documents while a daemon runs', () => {
     expect(live.daemon.output().stderr).not.toMatch(/"level":"(error|fatal)"/);
   };
 
-  it('can run each SQL and shell block of sql-cookbook.md, with the promised result', async () => {
+  it('can run each SQL and shell block of sql-cookbook.md, and gets the promised result', async () => {
     const [one, two] = [personAt(10), personAt(11)];
     writeFileSync(
       join(folder, 'people.csv'),
@@ -386,7 +386,7 @@ describe('a person who follows the documents while a daemon runs', () => {
     await onService(one, { first: 'Robin', last: 'Berg', phone: '15550100166' });
   });
 
-  it('can run each SQL and shell block of operations.md, with the promised result', async () => {
+  it('can run each SQL and shell block of operations.md, and gets the promised result', async () => {
     await tryAll('operations.md');
     expect([...called()].filter((name) => name === 'musterd daemon')).toHaveLength(1);
     const [[one, two] = []] = await live.sql(

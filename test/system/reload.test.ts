@@ -83,7 +83,7 @@ describe('a daemon that gets SIGHUP', () => {
     expect(has(1, 'left-out@example.com')).toBe(false);
   });
 
-  it('keeps the old settings and logs the invalid one if the file has a wrong value (R10)', async () => {
+  it('keeps the old settings and logs the invalid setting if the file has a wrong value (R10)', async () => {
     write('{"teams":{"north":{"push":{"batchSize":0}}}}');
     const said = await hangUp('the new settings were not applied: the old ones stay in effect');
     expect(said).toContain('teams.north.push.batchSize');

@@ -6,7 +6,7 @@ import { useStages, onService, type Stage } from './stage.ts';
 const stages = useStages();
 
 /** `musterd resync --adopt-service`: everything from the service; what was edited here waits. */
-describe('musterd resync --adopt-service', () => {
+describe('musterd resync', () => {
   let stage: Stage;
 
   const environment = (env: Readonly<Record<string, string>> = {}) => ({
@@ -58,7 +58,7 @@ describe('musterd resync --adopt-service', () => {
     expect(stage.updates()).toEqual([]);
   });
 
-  it('pulls the values of the service and holds the edits of the mirror with --apply', async () => {
+  it('pulls with --apply all changes of the service, and holds all edits of the mirror', async () => {
     const { edited, both, moved } = await open();
     stage.emulator.team.addUser({
       first: 'New',
@@ -111,7 +111,7 @@ describe('musterd resync --adopt-service', () => {
     expect(await stage.sql('select * from sync.held_fields order by user_id')).toEqual(held);
   });
 
-  it('exits 1 as partial and changes no user if all user lookups come back empty', async () => {
+  it('exits 1 with a partial run and changes no user if no lookup finds a user', async () => {
     await open();
     stage.emulator.addFault({ kind: 'empty', path: '/v1/users/get', times: 'always' });
     const resolved = () => stage.sql('select resolved, count(*) from mirror.users group by 1');
@@ -145,7 +145,7 @@ describe('musterd resync --adopt-service', () => {
   const intents = () =>
     stage.sql(`select state, outcome ->> 'email' from sync.changes where kind = 'push' order by change_id`);
 
-  it('reads back a push whose outcome is unknown, and never sends it again', async () => {
+  it('holds the edit of a push whose outcome is unknown, and never sends the push again', async () => {
     const { edited } = await leaveAnIntentOpen();
     expect(await resync()).toMatchObject({ open_pushes: 1 });
     expect(await intents()).toEqual([['open', '']]);
@@ -162,7 +162,7 @@ describe('musterd resync --adopt-service', () => {
     expect(stage.emulator.team.user(edited.id).email).toBe(edited.email);
   });
 
-  it('does not count as the last successful run in status, and exits 75 during another run', async () => {
+  it('exits 75 during another run, and status does not list a resync as the last successful run', async () => {
     await open();
     const success = () =>
       runMusterd(['status', '--json'], environment()).then(
