@@ -114,7 +114,7 @@ describe('musterd with push.approve: always', () => {
     expect(sent()).toEqual([[a, 'new@example.com']]);
   });
 
-  it('sends an import, an undo with a reason and a resolved conflict at once, but holds an edit after a resync', async () => {
+  it('sends imports, undos with a reason and resolved conflicts without approval, but holds an edit after a resync', async () => {
     await open();
     const [a = 0, b = 0, c = 0] = ids;
     writeFileSync(file, `id,email,name\n${a},a@example.com,\n${b},,Ann Mary Lee Berg\n`);

@@ -25,7 +25,7 @@ describe('hiding secrets in text', () => {
     ['xcanary7Qz-x-a-Secret.', 'x[secret]x[secret].'],
     [`${secret}${secret} ${secret}`, '[secret] [secret]'],
     ['', ''],
-  ])('blotOut hides pieces of 8 or more characters of a secret in %j: %j', (text, left) => {
+  ])('blotOut hides each piece of a secret of 8 or more characters: %j becomes %j', (text, left) => {
     expect(blotOut(text, [secret])).toBe(left);
   });
 

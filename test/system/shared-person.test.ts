@@ -50,7 +50,7 @@ describe('one person in two teams of one mirror database', () => {
   };
   const rows = () => stage.versions('mirror.users', 'sync.user_base');
 
-  it('musterd pulls into one team the email that the other team pushed, and sends it only once (A29)', async () => {
+  it('musterd pulls into one team the email that the other team pushed, and sends the email only once (A29)', async () => {
     await openTeams();
     await edit(0, 'first@example.com');
     expect(await runTeam(0)).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });

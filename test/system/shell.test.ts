@@ -34,7 +34,7 @@ describe('the help of musterd', () => {
     expect(stdout).toMatch(/^ {2}Go back .*\bundo\b/m);
   });
 
-  it('ends for each command with a link to a section of the guide that exists', async () => {
+  it('ends for each command with a link to an existing section of the guide', async () => {
     const partsOf = (page: URL) =>
       [...readFileSync(page, 'utf8').matchAll(/^## (.*)$/gm)].map(([, title = '']) =>
         title
@@ -182,13 +182,13 @@ describe('musterd completion', () => {
     expect(strange).toEqual([]);
   });
 
-  it('exits 64 for a shell that it does not support', async () => {
+  it('exits 64 for the unsupported shell powershell', async () => {
     expect((await runMusterd(['completion', 'powershell'])).code).toBe(64);
   });
 });
 
 describe('a command that takes longer than a second', () => {
-  it('shows its elapsed seconds on a terminal, but not with --json or in a pipe', async () => {
+  it('shows the elapsed seconds on a terminal, but not with --json or in a pipe', async () => {
     const connections = new Set<Socket>();
     const server = createServer((socket) => {
       connections.add(socket);

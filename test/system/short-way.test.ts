@@ -22,12 +22,12 @@ const edit = (id: number | undefined, set: string) =>
 const mirrored = async (id: number | undefined, column: string) =>
   (await stage.sql(`select ${column} from mirror.users where id = ${id}`))[0]?.[0];
 
-describe('a run of only the edited users that sends a new address', () => {
+describe('a run of only the edited users', () => {
   it.each([
     ['phone', '15550177'],
     ['email', 'taken@example.com'],
   ] as const)(
-    'holds it until a person resolves it if another user got the same %s in the web app (O2)',
+    'holds a new %s until musterd resolve if the service has the same value for another user (O2)',
     async (field, value) => {
       const [one, two] = await open();
       const before = await mirrored(two?.id, field);
@@ -47,7 +47,7 @@ describe('a run of only the edited users that sends a new address', () => {
     },
   );
 
-  it('ends as partial if a row cannot be read, and still sends the edit', async () => {
+  it('ends as partial if one row of the service cannot be read, and still sends the edit', async () => {
     const [one] = await open();
     stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
       body.replace('"memberships":[', '"memberships":[{"name":"Nobody"},'),

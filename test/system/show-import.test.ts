@@ -32,7 +32,7 @@ it.each([
   [200, []],
   [201, ['and 1 more that cannot be used']],
   [200_000, ['and 199800 more that cannot be used']],
-])('musterd import lists the first 200 of %i unusable rows, and counts any further ones', (bad, more) => {
+])('musterd import lists the first 200 of %i unusable rows, and counts further rows', (bad, more) => {
   const preview = previewWith(bad);
   const text = shown((out) => printPreview({ out, env: {} } as never, preview, []));
   const markdown = shown((out) => printPreviewInMarkdown({ out }, preview, { guard: [], why: 'no' }));
@@ -46,7 +46,7 @@ it.each([
 it.each([
   [10_000, 0],
   [10_001, 1],
-])('musterd import --json lists 10,000 of %i unusable rows, and counts %i left out', (bad, leftOut) => {
+])('musterd import --json lists 10,000 of %i unusable rows, and counts %i more', (bad, leftOut) => {
   const said = importInJson(previewWith(bad), undefined, null);
   expect(said).toMatchObject({ rows: bad, problems_left_out: leftOut });
   expect((said as { problems: unknown[] }).problems).toHaveLength(10_000);
@@ -58,7 +58,7 @@ it.each([
   [2, 1, ['2 users of the team not in the file']],
   [0, 1, []],
 ])(
-  'musterd import counts %i users not in a file of %i rows, and names up to ten unless they outnumber the rows',
+  'musterd import counts %i users missing in a file of %i rows, and names ten at most, or none if users outnumber rows',
   (users, rows, notes) => {
     const notInFile = Array.from({ length: users }, (_, n) => ({ user_id: BigInt(n + 1), name: 'Ann Lee' }));
     const written: string[] = [];

@@ -62,7 +62,7 @@ describe('a second signal', () => {
 });
 
 describe('SIGTERM while a command waits for a database lock', () => {
-  it('ends the command with the code "stopped" once this wait is over', async () => {
+  it('ends the command with the code "stopped" once the wait for the lock is over', async () => {
     stage = await createStage();
     await stage.run();
     await stage.db.transaction(async (tx) => {
@@ -87,7 +87,7 @@ describe('a closed pipe for stdout and stderr', () => {
     return running;
   };
 
-  it('does not disturb a reconcile, which exits 0, completes its run and releases its lease (R13)', async () => {
+  it('does not disturb musterd reconcile, which exits 0, completes its run and releases its lease (R13)', async () => {
     stage = await createStage();
     const running = await startUnread('reconcile', '--json');
     expect(await running.ended).toMatchObject({ code: 0, signal: null });

@@ -59,7 +59,7 @@ describe('musterd sql with the embedded Postgres', () => {
     ['set local role musterd'],
     ['set local session authorization musterd'],
     ['lock table mirror.users in share mode'],
-  ])('denies a DO block that tries more than reading: %s (S46)', async (statement) => {
+  ])('denies a DO block that does more than read: %s (S46)', async (statement) => {
     for (const before of ['', 'reset role; ', 'reset session authorization; ']) {
       const { code, stderr } = await sql(`do $$ begin ${before}${statement}; end $$`);
       expect([code, stderr]).toEqual([1, expect.stringMatching(/ERROR: {2}permission denied/)]);

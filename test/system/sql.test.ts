@@ -64,7 +64,7 @@ describe('musterd sql', () => {
     expect(await sql(...args)).toMatchObject({ code: 0, stdout });
   });
 
-  it('writes only with --write, and keeps all statements or none', async () => {
+  it('writes only with --write, and commits either all statements or none', async () => {
     const count = async () => (await sql('select count(*) as n from public.t', '--format', 'ndjson')).stdout;
     const made = await sql('create table public.t (a int); insert into public.t values (1)', '--write');
     expect(made).toMatchObject({ code: 0, stdout: '', stderr: 'CREATE\nINSERT 1\n' });
@@ -93,7 +93,7 @@ describe('musterd sql', () => {
     [['copy mirror.users to stdout']],
     [['begin']],
     [[String.raw`\x`]],
-  ])('exits 64 for the wrong usage %j', async (args) => {
+  ])('exits 64 for the wrong arguments %j', async (args) => {
     expect(await sql(...args)).toMatchObject({ code: 64, stdout: '' });
   });
 
@@ -130,7 +130,7 @@ describe('musterd sql', () => {
     expect(() => JSON.parse(stdout) as unknown).toThrow(SyntaxError);
   });
 
-  it('runs the statements of a file given by -f, and those from stdin', async () => {
+  it('runs the statements of the file given by -f, or else of stdin', async () => {
     const file = join(folder, 'query.sql');
     writeFileSync(file, '\uFEFF-- two\nselect 1 as a;\nselect 2 as b');
     expect((await sql('-f', file)).stdout).toBe('a\n1\nb\n2\n');
@@ -143,7 +143,7 @@ describe('musterd sql', () => {
     });
   });
 
-  it('shows the first 1,000 rows on a terminal, and counts those left out', async () => {
+  it('shows the first 1,000 rows on a terminal, and counts the rows left out', async () => {
     const written: string[] = [];
     const terminal = { isTTY: true, write: (text: string) => written.push(text) };
     await runCommandLine({
@@ -159,7 +159,7 @@ describe('musterd sql', () => {
     expect(written.join('')).not.toContain('\x1b');
   });
 
-  it(String.raw`lists with \d the views and the tables, and what their columns mean`, async () => {
+  it(String.raw`lists with \d the views and tables, and with \d <name> the meaning of columns`, async () => {
     const { stdout } = await sql(String.raw`\d`);
     expect(stdout).toMatch(/^report\.held +The fields that wait for a person/m);
     expect(stdout.indexOf('mirror.users')).toBeGreaterThan(stdout.indexOf('report.runs'));

@@ -55,7 +55,7 @@ describe('an older version of a user from a cache', () => {
     expect(await email(id)).toEqual(before);
   });
 
-  it('does not confirm a push although it has the pushed value (N25)', async () => {
+  it('does not confirm a push, although the older version has the pushed value (N25)', async () => {
     const { id, replay } = await openStale();
     await stage.sql(`update mirror.users set email = 'old@example.com' where id = ${id}`);
     const [lost] = parseFaults(['reset-before,path=/v1/users/update,times=1']);
@@ -70,7 +70,7 @@ describe('an older version of a user from a cache', () => {
     expect((await email(id))?.[0]).toBe('old@example.com');
   });
 
-  it('does not end a conflict although it has the values of the base (N25)', async () => {
+  it('does not end a conflict, although the older version has the values of the base (N25)', async () => {
     const { id, replay } = await openStale();
     stage.emulator.team.editUser(id, { email: 'theirs@example.com' });
     await stage.sql(`update mirror.users set email = 'ours@example.com' where id = ${id}`);

@@ -24,7 +24,7 @@ describe('a musterd process that is halted or crashes', () => {
   it.each([
     ['before it applies a pull', '/v1/users/get', 1],
     ['between reading back and sending', '/v1/users/get', 2],
-  ] as const)('neither commits nor sends if its lease expires in a halt %s (R5)', async (_, path, nth) => {
+  ] as const)('commits and sends nothing if its lease expires while halted %s (R5)', async (_, path, nth) => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const [pulled, pushed] = [stage.userAt(0), stage.userAt(1)];
@@ -56,7 +56,7 @@ describe('a musterd process that is halted or crashes', () => {
   });
   afterEach(() => stage.close());
 
-  it('sends no update once its lease may have run out by its own clock (R5)', async () => {
+  it('requireLease throws once the lease has expired by the clock of the process itself (R5)', async () => {
     stage = await createStage({ emulator: { users: 2, tags: 0, fields: 0 } });
     const kind = { config: stage.config, command: 'reconcile', groups: [], mode: 'read-write' } as const;
     await withRun(stage.db, kind, { log: createLog({ level: 'silent' }) }, async ({ mirror }) => {
@@ -67,7 +67,7 @@ describe('a musterd process that is halted or crashes', () => {
     });
   });
 
-  it('exits 1 at an uncaught error, reports it on stderr and in JSON, and releases its lease (R11)', async () => {
+  it('exits 1 at an uncaught error, reports the error on stderr and in JSON, and releases its lease (R11)', async () => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const hold = holdRequest(stage.emulator, '/v1/tags');

@@ -112,7 +112,7 @@ describe('the compile cache of Node', () => {
     expect(filesIn(cache).length).toBeGreaterThan(1);
   });
 
-  it('stores files below XDG_CACHE_HOME if it is set', async () => {
+  it('stores files below XDG_CACHE_HOME if this variable is set', async () => {
     await help({ HOME: folder, XDG_CACHE_HOME: join(folder, 'caches') });
     expect(readdirSync(folder)).toEqual(['caches']);
     expect(filesIn(join(folder, 'caches', 'musterd')).length).toBeGreaterThan(1);

@@ -70,7 +70,7 @@ describe('a run', () => {
     });
   });
 
-  it('sends a fixed number of SQL statements if it is the first of a team', async () => {
+  it('sends a fixed number of SQL statements if the run is the first run of a team', async () => {
     const first = await createStage({ emulator: { users: 500, tags: 25, fields: 12 } });
     const seen = await countStatements(first.url);
     const fresh = createDatabase({
@@ -157,7 +157,7 @@ describe('a run', () => {
     }
   });
 
-  it('sends a fixed number of SQL statements for each batch of edited users', async () => {
+  it('sends a fixed number of additional SQL statements for each further batch of edited users', async () => {
     const emailOf = (turn: number) => `'turn${turn}.' || id || '@example.com'`;
     const guard = { ...stage.config.guard, maxRows: 500, maxShare: 1 };
     const run = () => runReconcile(db, { ...stage.config, guard }, 'reconcile', { log, groups: ['users'] });
@@ -184,7 +184,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('keeps the team row of the mirror if a run of the edits reuses the team answer of an earlier run', async () => {
+  it('does not change the team row of the mirror if the run reuses the team answer of an earlier run', async () => {
     const nameOf = () => stage.sql('select name, raw::text from mirror.teams');
     const before = await nameOf();
     const team = {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { listenForStop } from '../../src/commands/stop.ts';
 
-it('listenForStop counts two signals within 30 ms as one Ctrl-C, and leaves at once at a later signal', () => {
+it('listenForStop counts two signals within 30 ms as one Ctrl-C, and ends the process at once at a later signal', () => {
   let nowMs = 1_000;
   let left = 0;
   const leaveAtOnce = () => {
