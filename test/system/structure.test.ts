@@ -121,7 +121,7 @@ const outside = ({ imports }: SourceFile) =>
   imports.filter((name) => !name.startsWith('.') && !name.startsWith('node:')).map(packageOf);
 
 describe('the structure of src', () => {
-  it('has only the folders that the table of this test lists', () => {
+  it('contains only the folders that the table of this test lists', () => {
     expect(new Set(files.map(({ room }) => room))).toEqual(new Set(Object.keys(arrows)));
   });
 

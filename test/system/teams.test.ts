@@ -123,7 +123,7 @@ teams:
     expect((await runsOf()).slice(before)).toEqual([['south', 'complete']]);
   });
 
-  it('shows all teams in status, or only one with --team', async () => {
+  it('shows all teams in status, or with --team only the named team', async () => {
     const all = await musterd(['status', '--json']);
     expect(all.code).toBe(0);
     expect(JSON.parse(all.stdout)).toMatchObject([
@@ -146,7 +146,7 @@ teams:
     },
   );
 
-  it('exits 77 and names the login that is needed, in JSON too, if the login may only read', async () => {
+  it('exits 77 and names the needed login in JSON if the login may only read', async () => {
     const role = `only_reads_${process.pid}`;
     await stage.sql(`create role ${role} login password 'secret' in role musterd_reader`);
     try {
@@ -169,7 +169,7 @@ teams:
     }
   });
 
-  it('exits 1 and starts no further team after a request to stop', async () => {
+  it('exits 1 and starts no run of a further team after a request to stop', async () => {
     const held = holdRequest(stage.emulator, '/v1/contact-fields');
     const before = (await runsOf()).length;
     const running = musterd(['reconcile', '--json']);
@@ -185,7 +185,7 @@ teams:
     expect((await runsOf()).slice(before)).toEqual([['north', 'partial']]);
   });
 
-  it.runIf(process.platform !== 'win32')('logs a warning if others can read a token file', async () => {
+  it.runIf(process.platform !== 'win32')('warns if other accounts can read a token file', async () => {
     writeFileSync(join(folder, 'open-token'), 'a token of ann alone', { mode: 0o644 });
     const { code, stderr } = await runMusterd(['status', '--team', 'north'], {
       MUSTERD_CONFIG: file,

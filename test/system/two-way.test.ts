@@ -43,7 +43,7 @@ describe('a two-way run', () => {
       .map(([id, { length }]) => [String(id), roles.get(id) ?? `role ${id}`, String(length)]);
   };
 
-  it('marks a user as gone after two complete runs, and holds old edits if the user returns (A30)', async () => {
+  it('marks a user as gone after two runs without the user, and holds old edits if the user returns (A30)', async () => {
     await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
     const { id } = stage.userAt();
     await stage.sql(`update mirror.users set email = 'pending@example.com' where id = ${id}`);

@@ -40,7 +40,7 @@ describe('a run that may skip unchanged users', () => {
       .map(({ id, first, last, phone }) => [String(id), `${first} ${last}`.trim(), phone ?? ''])
       .toSorted(([a = ''], [b = '']) => Number(a) - Number(b));
 
-  it('compares no users while answers and mirror stay the same', async () => {
+  it('compares no user if neither the answers of the service nor the mirror have changed', async () => {
     await settle();
     stage.emulator.clearRequests();
     expect(await isCompared()).toBe(false);

@@ -77,7 +77,7 @@ describe('musterd undo', () => {
     ]);
   });
 
-  it('restores the first and last name that a pull replaced, if musterd had sent them before', async () => {
+  it('restores the first and last name that a pull replaced, if musterd had sent this name before', async () => {
     const { id } = await open();
     const halves = `first_name = 'Anne Marie', last_name = 'Berg'`;
     await stage.sql(`update mirror.users set ${halves} where id = ${id}`);

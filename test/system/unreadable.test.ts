@@ -27,7 +27,7 @@ const phones = (id: number) =>
   );
 
 describe('a field of users with an unexpected type', () => {
-  it('makes runs partial, shows in verify, why and check, and is not overwritten (A10)', async () => {
+  it('makes runs partial, is reported by verify, why and check, and is not overwritten on either side (A10)', async () => {
     await open({ emulator: { users: 2 } });
     const { id } = withPhone();
     await stage.sql(`update mirror.users set phone = '15550188' where id = ${id}`);
@@ -71,7 +71,7 @@ describe('a field of users with an unexpected type', () => {
 });
 
 describe('a phone that was emptied on a service that leaves out empty fields', () => {
-  it('causes a warning, and an edit of the phone is held until a person resolves it (A10)', async () => {
+  it('causes a warning, and an edit of the phone is held until a person resolves the hold (A10)', async () => {
     await open({
       emulator: { variants: { blank: 'absent', 'unfiltered-users': 'none', 'member-extras': 'email-phone' } },
     });

@@ -54,17 +54,17 @@ describe('compareUsers', () => {
     ['a name with more spaces matches', {}, { name: ' Anne  Berg' }, []],
     ['fields left out match', {}, { email: undefined, name: undefined, roleId: undefined }, []],
     ['no phone and an empty phone match', { phone: null }, { phone: '' }, []],
-    ['another email is drift', {}, { email: 'b@example.com' }, [['email', 'drift']]],
+    ['different emails are drift', {}, { email: 'b@example.com' }, [['email', 'drift']]],
     ['an email removed on the service is drift', {}, { email: null }, [['email', 'drift']]],
-    ['another role is drift', {}, { roleId: 5n }, [['role_id', 'drift']]],
+    ['different roles are drift', {}, { roleId: 5n }, [['role_id', 'drift']]],
     [
-      'an edited email may differ',
+      'an edited email is an expected difference',
       { email: 'b@example.com', expected: { email: 'pending edit' } },
       {},
       [['email', 'expected']],
     ],
     [
-      'an edited email may differ, but another phone is drift',
+      'an edited email is expected to differ, and different phones are drift',
       { email: 'b@example.com', expected: { email: 'pending edit' } },
       { phone: '15550199' },
       [
@@ -73,15 +73,15 @@ describe('compareUsers', () => {
       ],
     ],
     [
-      'a held name may differ',
+      'a held name is an expected difference',
       { first_name: 'Anna', expected: { name: 'held: conflict' } },
       {},
       [['name', 'expected']],
     ],
     ['an outdated joined name is drift', { name: 'Anna Berg' }, {}, [['joined_name', 'drift']]],
-    ['a newer update time is drift', {}, { updatedAt: '2026-03-02T09:00:00Z' }, [['updated_at', 'drift']]],
+    ['a newer service time is drift', {}, { updatedAt: '2026-03-02T09:00:00Z' }, [['updated_at', 'drift']]],
     [
-      'another phone is drift, and its newer update time is ignored',
+      'different phones are drift, and a newer update time is ignored',
       {},
       { updatedAt: '2026-03-02T09:00:00Z', phone: '1' },
       [['phone', 'drift']],
@@ -92,12 +92,12 @@ describe('compareUsers', () => {
       { updatedAt: '2026-03-02T09:00:00Z' },
       [],
     ],
-    ['another day of joining is drift', {}, { createdAt: '2026-03-02T09:00:00Z' }, [['created_at', 'drift']]],
+    ['different join dates are drift', {}, { createdAt: '2026-03-02T09:00:00Z' }, [['created_at', 'drift']]],
     ['an invalid time is ignored', { created_at: null }, { createdAt: 'yesterday' }, []],
-    ['an outdated role name may differ', { role: 'owner' }, {}, [['role', 'expected']]],
+    ['an outdated role name is expected', { role: 'owner' }, {}, [['role', 'expected']]],
     ['an unresolved user who is answered is drift', { resolved: false }, {}, [['resolved', 'drift']]],
   ];
-  it.each(cases)('compares a user on both sides: %s', (_, mirror, service, expected) => {
+  it.each(cases)('compares a user in mirror and service: %s', (_, mirror, service, expected) => {
     const { differences, oneSided } = compare(mirror, service);
     expect(differences.map(({ field, judgement }) => [field, judgement])).toEqual(expected);
     expect(oneSided).toEqual([]);
@@ -122,7 +122,7 @@ describe('compareUsers', () => {
     expect(found.oneSided.map(({ side, judgement }) => [side, judgement])).toEqual(oneSided);
   });
 
-  it('reports no missing user if the service was not read completely', () => {
+  it('reports no user as missing if the service was not read completely', () => {
     expect(compareUsers([mirrored], { users: new Map(), members: [], complete: false }).oneSided).toEqual([]);
   });
 
@@ -140,7 +140,7 @@ describe('compareUsers', () => {
     ['nothing if the mirror has no phone that is left out', { phone: null }, { phone: undefined }, []],
     ['nothing of a user who is gone', { gone_at: day }, { phone: undefined }, []],
     ['nothing of a user whom no lookup answers', {}, null as unknown as object, []],
-  ])('reports the fields that it cannot compare: %s', (_, mirror, service, unread) => {
+  ])('reports which fields it cannot compare: %s', (_, mirror, service, unread) => {
     const found = compare(mirror, service).unread;
     expect(found).toEqual(unread.map((what) => `users: ${what} in the service's answers: 7`));
   });
@@ -178,14 +178,14 @@ describe('compareRows', () => {
   const row = (tag: string | null) => ({ id: 1n, columns: { tag } });
   it.each([
     ['equal values match', [{ ...row('a'), ...here }], [row('a')], true, 0, []],
-    ['another value differs', [{ ...row('a'), ...here }], [row('b')], true, 1, []],
+    ['a changed value differs', [{ ...row('a'), ...here }], [row('b')], true, 1, []],
     ['a value missing on the service differs', [{ ...row('a'), ...here }], [row(null)], true, 1, []],
     ['a row only in the mirror is reported', [{ ...row('a'), ...here }], [], true, 0, ['mirror']],
     ['a row missing in an incomplete listing is ignored', [{ ...row('a'), ...here }], [], false, 0, []],
     ['a gone row matches', [{ ...row('a'), ...here, gone_at: day }], [], true, 0, []],
     ['a listed gone row differs', [{ ...row('a'), ...here, gone_at: day }], [row('a')], true, 0, ['service']],
     ['a row only on the service is reported', [], [row('a')], false, 0, ['service']],
-  ] as const)('compares a row on both sides: %s', (_, ours, theirs, complete, differences, sides) => {
+  ] as const)('compares a row in mirror and service: %s', (_, ours, theirs, complete, differences, sides) => {
     const found = compareRows('tags', ours, theirs, complete);
     expect(found.differences.length).toBe(differences);
     expect(found.oneSided.map(({ side }) => side)).toEqual(sides);
@@ -297,7 +297,7 @@ describe('musterd verify', () => {
     expect(words.stdout).toContain('drift: 1 difference that nothing explains, 1 expected');
   });
 
-  it('reports changes of team, users, tags and contact fields since the last run', async () => {
+  it('reports changes of the service to team, users, tags and contact fields since the last run', async () => {
     await open();
     const { team } = stage.emulator;
     const { id } = subject();
@@ -335,7 +335,7 @@ describe('musterd verify', () => {
     ]);
   });
 
-  it('counts members whom no lookup answers, and reports addresses that two users share', async () => {
+  it('counts members whom no lookup finds, and reports addresses that two users share', async () => {
     await open();
     const [one, two] = stage.emulator.team.users().filter(({ email }) => email !== null);
     stage.emulator.team.showUser(one?.id ?? 0, { answered: false });
@@ -372,7 +372,7 @@ describe('musterd verify', () => {
     ['/v1/users/get', 'users'],
     ['/v1/tags', 'tags'],
     ['/v1/contact-fields', 'contact fields'],
-  ])('exits 1 and compares all other resources when %s cannot be read', async (path, part) => {
+  ])('exits 1 and compares no value of the resource if %s cannot be read', async (path, part) => {
     await open();
     stage.emulator.addFault({ kind: 'status', path, code: 404, label: 'not_found', times: 'always' });
     const { code, report } = await verify();

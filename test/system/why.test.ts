@@ -46,12 +46,12 @@ describe('readUserQuery', () => {
     ['Ada @ Home', { ...nothing, name: 'Ada @ Home' }],
     ['R2D2', { ...nothing, name: 'R2D2' }],
     ['-', { ...nothing, name: '-' }],
-  ])('reads a number as id or phone, an address as email, else a name: %j', (text, expected) => {
+  ])('reads a number as id or phone, an email address as email, other text as name: %j', (text, expected) => {
     expect(readUserQuery(text)).toMatchObject(expected);
   });
 });
 
-it('theOnly returns nobody for a part of a name, and lists both users if two match', () => {
+it('theOnly returns undefined for a part of a name, and throws an error with both users if two match', () => {
   const [one, two] = [7n, 8n].map((id) => ({ id, name: 'Twin Double' }));
   expect(theOnly('twin', [{ id: 7n, name: 'Twin Double', isPart: true }])).toBe(undefined);
   expect(() =>

@@ -88,7 +88,7 @@ describe('58 edits that the guard stopped', () => {
         ].map(([, ...words]) => words.join(' ')),
     ],
   ];
-  it.each(places)('show as held with the reason "limit" in %s', async (_, _words, read) => {
+  it.each(places)('appear in %s as held with the reason "limit"', async (_, _words, read) => {
     expect((await read()).filter((words) => words !== 'held 58')).toEqual(['held limit 58']);
   });
 
@@ -96,27 +96,27 @@ describe('58 edits that the guard stopped', () => {
     ['plan', /held \(limit\): 58 /],
     ['status', /pending edits +58 need a decision\nheld fields +58 more than the limit\n/],
     ['held --all', /needs a decision\tlimit\t/],
-  ])('show as 58 that need a decision in the output of musterd %s', async (command, words) => {
+  ])('appear in the output of musterd %s as 58 that need a decision', async (command, words) => {
     expect(await musterd(...command.split(' '))).toMatch(words);
   });
 
-  it('show as 58 that need a decision on the web page', async () => {
+  it('appear on the web page as 58 that need a decision', async () => {
     const page = await ask('/waiting');
     for (const words of ['Needs a decision: 58<', '58 email addresses: more than the limit<'])
       expect(page).toContain(words);
   });
 
-  describe('of which one was edited again, before the next run', () => {
+  describe('after one of them was edited again, before the next run', () => {
     beforeAll(async () => {
       await stage.sql(`insert into sync.leases select team, gen_random_uuid(), 'other', 1, 'other', now(), 'infinity' from sync.teams;
         update mirror.users set email = 'again@example.com' where id = (select min(user_id) from report.held)`);
     });
 
-    it.each(places)('show as 57 held and one waiting in %s', async (_, words, read) => {
+    it.each(places)('appear in %s as %j', async (_, words, read) => {
       expect((await read()).toSorted()).toEqual(words);
     });
 
-    it('show as 57 that need a decision on the web page, also if the one is set back', async () => {
+    it('appear on the web page as 57 that need a decision, also after the edited one is reset', async () => {
       expect(await ask('/waiting')).toContain('Needs a decision: 57<');
       await stage.sql(`update mirror.users u set email = b.email from sync.user_base b
         where b.team_id = u.team_id and b.id = u.id and u.email = 'again@example.com'`);
