@@ -45,7 +45,7 @@ describe('musterd api', () => {
     );
   });
 
-  it('prints a 404 with its request id to stderr and nothing to stdout, and exits 1', async () => {
+  it('exits 1 for a 404 answer, prints status and request id to stderr, and prints nothing to stdout', async () => {
     const { code, stdout, stderr } = await api(['GET', '/v1/tag/999999']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/404/);

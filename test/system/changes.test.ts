@@ -171,7 +171,7 @@ describe('musterd changes', () => {
     await stage.sql(`delete from sync.changes where kind = 'approve'`);
   });
 
-  it('prints only changes after the time --since, also if given as a duration before now such as 2d', async () => {
+  it('prints only changes after the time --since, given as a date or as a duration before now such as 2d', async () => {
     expect((await changes('--since', '1h', '--limit', '1000')).changes).toEqual(
       (await changes('--limit', '1000')).changes,
     );

@@ -15,13 +15,13 @@ describe('the command line', () => {
   });
   afterAll(() => stage.close());
 
-  it('exits 77 if the service refuses the credentials (N19)', async () => {
+  it('musterd reconcile exits 77 if the service refuses the credentials (N19)', async () => {
     const { code, stderr } = await musterd(['reconcile'], { MUSTERD_SECRET_KEY: 'another-key-of-nobody' });
     expect(code).toBe(77);
     expect(stderr).not.toContain('another-key-of-nobody');
   });
 
-  it('exits 78 if the credentials belong to another team, and requests only /v1/team (D14, O3)', async () => {
+  it('reconcile and plan exit 78 if the credentials belong to another team, and request only /v1/team (D14, O3)', async () => {
     const other = await createStage({ emulator: { teamId: 99, users: 3 } });
     onTestFinished(() => other.close());
     const { code, stderr } = await musterd(['reconcile'], other.emulator.environment);
@@ -38,7 +38,7 @@ describe('the command line', () => {
     expect([code, stderr]).toEqual([64, expect.stringContaining('nobody-has-this.csv')]);
   });
 
-  it('exits 75 and sends no request if another run holds the lease longer than --wait lasts (D15, R7, R12)', async () => {
+  it('reconcile exits 75 and sends no request if another run holds the lease longer than --wait lasts (D15, R7, R12)', async () => {
     const held = holdRequest(stage.emulator, '/v1/tags');
     const first = musterd(['reconcile']);
     await held.reached();
@@ -57,7 +57,7 @@ describe('the command line', () => {
     expect((await patient).code).toBe(0);
   });
 
-  it('exits 1 for plan, and for reconcile with database.migrate off, if the schema is missing', async () => {
+  it('plan exits 1 if the schema is missing, and so does reconcile with database.migrate off', async () => {
     const fresh = await createStage({});
     onTestFinished(() => fresh.close());
     await fresh.sql('drop schema report cascade; drop schema mirror cascade; drop schema sync cascade');
@@ -94,7 +94,7 @@ describe('the command line', () => {
     ).toEqual([['confirmed', 'closed']]);
   });
 
-  it('prints neither the secret key nor a token at log level debug (S32)', async () => {
+  it('musterd reconcile prints neither the secret key nor a token at log level debug (S32)', async () => {
     const { MUSTERD_SECRET_KEY: key = '' } = stage.emulator.environment;
     const { stdout, stderr } = await musterd(['reconcile', '--json'], { MUSTERD__log__level: 'debug' });
     expect(stdout + stderr).not.toContain(key);

@@ -380,7 +380,7 @@ teams:
     expect(byEnv.teams[0].service).toMatchObject({ secretKey: 'of the environment' });
   });
 
-  it('musterd names the setting if its secret file is empty, missing or too short', () => {
+  it('musterd names the setting in the error if its secret file is empty, missing or too short', () => {
     write('short', 'canary');
     write('empty', '\n');
     for (const setting of ['token: short', 'tokenFile: short'])

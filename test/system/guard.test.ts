@@ -89,7 +89,7 @@ describe('the guard', () => {
     expect(run.stdout).not.toContain('nothing was written');
   });
 
-  it('adds the new members if the service replaces a whole team, and marks no old member as gone (O3, O7, S5)', async () => {
+  it('musterd adds the new members if the service replaces a whole team, and marks no old member as gone (O3, O7, S5)', async () => {
     await open();
     const before = stage.emulator.team.users().map(({ id }) => id);
     await stage.sql(`update mirror.users set phone = '15550188' where id = ${before[0]}`);

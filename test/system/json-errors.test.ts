@@ -97,7 +97,7 @@ describe('an error under --json', () => {
     },
   );
 
-  it('musterd prints the help and exits with 0 if --help is given too', async () => {
+  it('musterd prints the help and exits 0 if both --json and --help are given', async () => {
     const { code, stdout } = await runMusterd(['reconcile', '--json', '--help']);
     expect(code).toBe(0);
     expect(stdout).toContain('Usage: musterd reconcile');

@@ -218,7 +218,7 @@ describe('musterd approve and reject with --only', () => {
     expect(await sent()).toEqual([[a, 'phone']]);
   });
 
-  it('approve --only "<id>.email" approves all fields of a user if that user has exactly this name', async () => {
+  it('approve --only "<id>.email" approves all fields of the user whose name is exactly "<id>.email"', async () => {
     const { a, b, approve } = await openBatch();
     await team.sql(`alter table mirror.users disable trigger user`);
     await team.sql(`update mirror.users set name = '${a}.email' where id = ${b}`);

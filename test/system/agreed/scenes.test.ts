@@ -228,7 +228,7 @@ describe('one transaction that gives the email of a user to another user', () =>
     ['lower', 0, 1],
     ['higher', 1, 0],
   ])(
-    'the first run sends the new email of the user with the %s id, the second run the old one for the other',
+    'musterd sends the new email of the user with the %s id, then sends the old email for the other user',
     async (_, giver, taker) => {
       const [first = 0, second = 0] = (await open()).toSorted((a, b) => a - b);
       const [from, to] = [[first, second][giver] ?? 0, [first, second][taker] ?? 0];

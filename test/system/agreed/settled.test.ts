@@ -131,7 +131,7 @@ describe('sync.settled', () => {
     expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'unknown']]);
   });
 
-  it('returns the edits of the last transaction of the session, or of the transaction in xid', async () => {
+  it('returns the edits of the last transaction of the session, or of the transaction that xid names', async () => {
     await open(guarded);
     expect(await settled(team.bob)).toEqual([]);
     await team.bob.edit(id, `phone = '15550100'`);
