@@ -94,7 +94,7 @@ describe('the command line', () => {
     ).toEqual([['confirmed', 'closed']]);
   });
 
-  it('musterd reconcile prints neither the secret key nor a token at log level debug (S32)', async () => {
+  it('reconcile prints neither secret key nor token at log level debug (S32)', async () => {
     const { MUSTERD_SECRET_KEY: key = '' } = stage.emulator.environment;
     const { stdout, stderr } = await musterd(['reconcile', '--json'], { MUSTERD__log__level: 'debug' });
     expect(stdout + stderr).not.toContain(key);
