@@ -23,7 +23,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
       ['emulator/users.test.ts', 'without a filter, answers as many users as unfiltered-users sets, or 400'],
-      ['system/check.test.ts', 'finds service variant %j by the probe "%s", and reports %j'],
+      ['system/check.test.ts', 'finds service variant %j by probe "%s", and reports %j'],
       ['system/variants.test.ts', 'musterd › mirrors a service with %j, and writes nothing when run again'],
     ],
     variants: ['unfiltered-users', 'member-extras'],

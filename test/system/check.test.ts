@@ -66,14 +66,11 @@ describe('musterd check', () => {
     [{ 'unfiltered-users': 'none' }, 'users/get without a filter', { answer: 'nobody' }],
     [{ 'unfiltered-users': 'refuse' }, 'users/get without a filter', { answer: 'refused' }],
     [{ 'unfiltered-users': 4 }, 'users/get without a filter', { answer: 'some', users: 4 }],
-  ] as const)(
-    'finds service variant %j by the probe "%s", and reports %j',
-    async (variants, probe, answer) => {
-      await open({ emulator: { variants } });
-      const { report } = await check();
-      expect(answerOf(report, probe)).toMatchObject(answer);
-    },
-  );
+  ] as const)('finds service variant %j by probe "%s", and reports %j', async (variants, probe, answer) => {
+    await open({ emulator: { variants } });
+    const { report } = await check();
+    expect(answerOf(report, probe)).toMatchObject(answer);
+  });
 
   it('exits 0 and notes that the service lacks a listing if it answers 404 to requests for the listing', async () => {
     await open();
