@@ -84,7 +84,7 @@ const authentication: readonly Row[] = [
         'service/faults.test.ts',
         'keeps tokens and the key out of errors and events if a server repeats tokens (S7)',
       ],
-      ['system/command-line.test.ts', 'reconcile prints neither secret key nor token at log level debug (S32)'],
+      ['system/command-line.test.ts', 'reconcile prints no secret key or token at log level debug (S32)'],
       ['emulator/emulator.test.ts', 'the control endpoint lists all requests except its own'],
     ],
   }),

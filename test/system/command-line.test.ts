@@ -94,7 +94,7 @@ describe('the command line', () => {
     ).toEqual([['confirmed', 'closed']]);
   });
 
-  it('reconcile prints neither secret key nor token at log level debug (S32)', async () => {
+  it('reconcile prints no secret key or token at log level debug (S32)', async () => {
     const { MUSTERD_SECRET_KEY: key = '' } = stage.emulator.environment;
     const { stdout, stderr } = await musterd(['reconcile', '--json'], { MUSTERD__log__level: 'debug' });
     expect(stdout + stderr).not.toContain(key);
