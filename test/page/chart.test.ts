@@ -11,11 +11,11 @@ it.each([
   [[1_000, 1_010], 1_000],
   [[10, 100], 0],
   [[7, 7, 7], 6],
-])('axisFrom begins the axis near close values, and at 0 otherwise: %j at %i', (values, expected) => {
+])('axisFrom starts an axis near close values, and at 0 for distant ones: %j at %i', (values, expected) => {
   expect(axisFrom(of(...values))).toBe(expected);
 });
 
-it('lineChart labels its scale with figures, and its line with the first and last time', () => {
+it('lineChart labels the vertical axis with numbers, and the ends of the line with the first and last time', () => {
   const page = drawn(10, 20, 30, 40, 50);
   expect([...page.matchAll(/text-anchor="end">([\d,]+)</g)].map(([, figure]) => figure)).toEqual([
     '0',

@@ -37,11 +37,11 @@ describe('differenceWithin', () => {
     // Nothing.
     ['Berg', 'Berg', 'Berg'],
     ['Berg', '', ''],
-  ])('marks the changed part of a value that changed from %j to %j', (before, after, expected) => {
+  ])('marks in the new value the part that has changed: %j to %j gives %s', (before, after, expected) => {
     expect(show(differenceWithin(before, after))).toBe(expected);
   });
 
-  it('returns every character of the new value, and marks a part only if the values differ', () => {
+  it('returns the whole new value, and marks a part if the new value differs from the old one and is not empty', () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.stringMatching(/^[+0-9]{1,12}$/),
@@ -57,7 +57,7 @@ describe('differenceWithin', () => {
     );
   });
 
-  it('finishes on texts of 20,000 different words, and marks the whole text', () => {
+  it('finishes for two texts of 20,000 different words, and marks the whole new text', () => {
     const many = (word: string) => Array.from({ length: 20_000 }, (_, at) => `${word}${at}`).join(' ');
     const spans = differenceWithin(`same ${many('a')} end`, `same ${many('b')} end`);
     expect(spans).toEqual(['', `same ${many('b')} end`, '']);

@@ -84,7 +84,7 @@ const pageOf = (read: Glance, more: Partial<PageContext> = {}) => {
 };
 
 describe('the overview of the page', () => {
-  it('summarizes the last 24 hours for a mirror that is ten minutes old', () => {
+  it('shows the last and next run, counts and the runs of 24 hours for a mirror that is ten minutes old', () => {
     const { page, text } = pageOf(young);
     for (const part of [
       'Nothing to do',
@@ -106,7 +106,7 @@ describe('the overview of the page', () => {
     expect(page.match(/<svg class="drawn strip"/g)).toHaveLength(4);
   });
 
-  it('lists waiting batches, fields and missing rows, and names who may decide if the login may not', () => {
+  it('lists waiting batches, held fields and missing rows, and names who may decide to a login that may not decide', () => {
     const batch = {
       ...list,
       batch: '5f0c',
@@ -198,7 +198,7 @@ describe('the page without a daemon', () => {
     ]);
   });
 
-  it('asks in a copied database whether the mirror has moved, unless a person has declared the copy', () => {
+  it('asks whether the mirror has moved or is a copy if its database was copied, unless a person has declared the copy', () => {
     const placing = { ...contextOf('/').placing, verdict: 'elsewhere' } as const;
     const fresh = { ...old, lanes: old.lanes.map((lane) => ({ ...lane, staleSince: null })) };
     const { title, text } = pageOf(fresh, { placing });
@@ -215,7 +215,7 @@ describe('the page without a daemon', () => {
     [{}, 'icon ok'],
     [{ stopped }, 'icon dim'],
     [{ placing: { ...contextOf('/').placing, verdict: 'copy' } }, 'icon dim'],
-  ] as const)('shows an empty list with a green tick only if no banner is shown (%#)', (more, sign) => {
+  ] as const)('shows the empty waiting list with a green icon, or grey below a banner: $1', (more, sign) => {
     const nothing = { all: [], lists: [], missing: [], decided: [] };
     const read = { ...nothing, done: undefined, sending: { listens: true, nextRun: null } };
     for (const params of [{}, { batch: 'abc' }]) {
@@ -264,7 +264,7 @@ describe('counts and listings on the page', () => {
       expect(text).toContain(part);
   });
 
-  it('draws a chart once there are several counts, and lists each segment with its change', () => {
+  it('draws a chart once there are several counts, and lists the count of each segment with its change', () => {
     const more = {
       steps: [step(5 * day, 300), step(2.5 * day, 299), step(day, 301)],
       weeks: [
@@ -287,14 +287,14 @@ describe('counts and listings on the page', () => {
     expect(textOf(page)).toContain('new7–old9+3');
   });
 
-  it('reads the range of counts in days from the query, and falls back to 90 days', () => {
+  it('reads the number of days from the query, and shows 90 days if the number is missing or invalid', () => {
     const asked = (query: string) => countsRange({ query: new URLSearchParams(query), isCsv: false }).days;
     expect([asked(''), asked('days=7'), asked('days=1e9')]).toEqual([90, 7, 90]);
     const page = countsView({ ...read, days: 30 }, contextFor('/counts')).main.toString();
     expect([...page.matchAll(/days=(\w+)" aria-current/g)].map(([, which]) => which)).toEqual(['30']);
   });
 
-  it('shows the first columns of a listing, and writes all its columns to the CSV file', () => {
+  it('shows a part of the columns of a listing on the page, and writes all columns to the CSV file', () => {
     const row = {
       team_id: 41n,
       id: 7n,

@@ -18,7 +18,7 @@ describe('the header', () => {
       .replaceAll(/\s+/g, ' ')
       .trim();
 
-  it('adds the configured name to teams that have the same name on the service', () => {
+  it('shows the configured name before the service’s name, so that teams with the same name differ', () => {
     const [north, south] = ['north', 'south'].map((team, at) => ({
       team,
       teamId: BigInt(41 + at),
@@ -35,7 +35,7 @@ describe('the header', () => {
     ).toBe('south Harbour');
   });
 
-  it('shows a team’s name only once if the service’s name equals the configured one or is missing', () => {
+  it('shows only the configured name of a team if the service’s name is the same or missing', () => {
     for (const name of ['harbour', '', null]) {
       const context = contextOf('/');
       const team = { team: 'harbour', teamId: 41n, name };
@@ -73,7 +73,7 @@ describe('the header', () => {
       ([, , selected = '', words = '']) => `${words}${selected}`,
     );
 
-  it('lists "All teams", then stale teams, teams with waiting fields and quiet teams', () => {
+  it('offers "All teams", then stale teams, then teams with waiting fields, then teams with nothing to do', () => {
     expect(choicesOf(withTeams(several))).toEqual([
       'All teams: 6',
       'west, Westside: stale since 11:40',
@@ -85,7 +85,7 @@ describe('the header', () => {
     ]);
   });
 
-  it('preselects the chosen team, and keeps the filters but not the page number for another team', () => {
+  it('preselects the team of the address, and a change of the team keeps the filters but drops the page number', () => {
     const context = {
       ...withTeams(several, 'harbour'),
       path: '/runs',
@@ -99,7 +99,7 @@ describe('the header', () => {
     ]);
   });
 
-  it('shows the number of waiting fields in a calm colour if the mirror is a copy', () => {
+  it('shows the number of waiting fields in a muted colour if the mirror is a copy', () => {
     const placing = { ...contextOf('/').placing, verdict: 'copy' as const };
     const copy = pageOf({ ...withTeams(several), placing, waiting: 3 });
     expect(copy).not.toContain('class="badge"');
@@ -143,7 +143,7 @@ describe('the banner above a page', () => {
     };
   };
 
-  it('describes a stopped daemon: since when, which one, how it ended, and what to do', () => {
+  it('shows when and how a daemon stopped, its process, the waiting edits, and the command that starts it again', () => {
     expect(bannersOf(stopped())).toEqual([
       'No daemon runs since 11:40:00, for 20 minutes. Process 812 on mirror-1 was asked to stop, and stopped. Nothing is lost: 12 edits wait here, and what changes on the service comes with the first run. What you see is of 11:38:00.Start it again$ systemctl start musterdOr do one run now$ musterd reconcile',
     ]);
@@ -160,11 +160,11 @@ describe('the banner above a page', () => {
     [{}, { waitingEdits: 0 }, 'Nothing is lost: no edit waits here, and'],
     [{ bySystemd: false }, {}, 'Start it again$ musterd daemon'],
     [{}, { standings: new Map() }, 'comes with the first run.Start it again'],
-  ] as const)('describes a stopped daemon with record %j and page data %j: %s', (more, context, words) => {
+  ] as const)('describes a stopped daemon by record %j and page data %j: "%s"', (more, context, words) => {
     expect(bannersOf(stopped(more, context))[0]).toContain(words);
   });
 
-  it('names the team whose daemon stopped, if another team still has a daemon', () => {
+  it('names the team whose daemon stopped, if the daemon of another team still runs', () => {
     const teams = ['harbour', 'south'].map((team, at) => ({ team, teamId: BigInt(41 + at), name: null }));
     const [harbour, south] = teams;
     const both = stopped({}, { teams, team: null });
@@ -198,13 +198,13 @@ describe('the banner above a page', () => {
     [3, '3 edits made here wait and are not sent.'],
     [1, '1 edit made here waits and is not sent.'],
     [0, 'what is edited here waits and is not sent.'],
-  ])('warns that %i edits wait in a copied database, and omits the stopped daemon', (edits, words) => {
+  ])('warns that %i edits of a copied database wait, but not that the daemon stopped', (edits, words) => {
     expect(bannersOf(copied('elsewhere', edits))).toEqual([
       `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'It is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'`,
     ]);
   });
 
-  it('names each earlier address of a copied mirror once, and notes if the current address is the same', () => {
+  it('names each earlier address of a copied mirror once, and notes if the current address equals it', () => {
     const copy = copied('elsewhere', 0);
     const placed = (...places: readonly string[]) => {
       const addresses = places.map((at, i) => ({ at, machine: String(i) }));
@@ -218,7 +218,7 @@ describe('the banner above a page', () => {
     expect(placed()).toContain('was at a place that is not on record, and is');
   });
 
-  it('names the daemon that stopped last and the oldest complete run if several teams have no daemon', () => {
+  it('names the daemon that stopped last, and the time of the oldest data, if several teams have no daemon', () => {
     const teams = ['harbour', 'south'].map((team, at) => ({ team, teamId: BigInt(41 + at), name: null }));
     const context = stopped({}, { teams, team: null });
     const early = { ...daemon, team: 'south', pid: 7n, endedAt: minutesAgo(90), seenAt: minutesAgo(90) };
@@ -236,7 +236,7 @@ describe('the banner above a page', () => {
     );
   });
 
-  it('turns grey in a declared copy, and names the person who declared it, with the reason', () => {
+  it('turns grey in a declared copy, and names the person who declared the copy, and the reason', () => {
     expect(bannersOf(copied('copy', 0))).toEqual([
       "This is a copy, and is meant as one. It reads, and sends nothing. Said by kim on 9 Mar: “staging, restored each night”. If it is to send: musterd adopt --reason '…'",
     ]);

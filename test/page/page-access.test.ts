@@ -38,7 +38,7 @@ describe('createPageAccess', () => {
     expect(told('kim', 'a token of ann alone')).toMatchObject({ may: false, status: 401 });
   });
 
-  it('requires a valid token if logins are configured, also for requests from its own machine', () => {
+  it('requires a valid token if logins are configured, also for requests from the page’s own machine', () => {
     for (const onLoopback of [true, false]) {
       const keysOfKim = { kim: { token, may: 'look' } as const };
       const { admit } = open(keysOfKim, onLoopback);

@@ -161,7 +161,7 @@ describe('taking back a run on the page', () => {
     return { text: asked.text, form: question };
   };
 
-  it('asks for a confirmation with the values to restore, then restores them as approved edits of the login', async () => {
+  it('shows the values to restore, and after a confirmation restores the values as approved edits of the login', async () => {
     const { text, form } = await question();
     expect(text).toContain('Take back 2?');
     expect(text).toMatch(/sent12@example\.com\s*user12@example\.com/);
@@ -190,7 +190,7 @@ describe('taking back a run on the page', () => {
     expect(nothing.text).toContain('has nothing to take back. Left as it is: 3 edited since.');
   });
 
-  it('with push.fourEyes restores the values in the mirror, but waits for the approval of a second person', async () => {
+  it('with push.fourEyes, restores the values in the mirror, but requires the approval of a second person', async () => {
     config = configOf({ fourEyes: true });
     await visit('dora');
     const { text, form } = await question();
@@ -200,7 +200,7 @@ describe('taking back a run on the page', () => {
     expect([done.status, await emails(), await decisions()]).toEqual([303, before, []]);
   });
 
-  it('replaces the button by the name of a login that may decide, or by the command if no login may decide', async () => {
+  it('shows a login that may only look no button, but who may decide, or the command if no login may decide', async () => {
     await visit('dora', 'look');
     const { forms, text } = await dora.ask(`/runs/${run}`);
     expect([forms.length, text.includes('You may look, and ann may decide (status.people).')]).toEqual([
@@ -216,7 +216,7 @@ describe('taking back a run on the page', () => {
 });
 
 describe('the form of a waiting batch', () => {
-  it('asks for a confirmation of the ticked rows, and decides only those rows', async () => {
+  it('asks for a confirmation of the ticked rows, and decides only the ticked rows', async () => {
     const form = await openBatch();
     expect(form.ticks.map(({ pair: [name] }) => name)).toEqual(['row', 'row', 'row', 'row']);
     const { asked, done } = await decide(form, 'Reject', (row) => row.includes('15550177'));
@@ -227,7 +227,7 @@ describe('the form of a waiting batch', () => {
     expect(await reasons()).toEqual(['11 email review', '12 email review', '13 email review']);
   });
 
-  it('leads to a receipt, which shows the outcome of the edits to every login', async () => {
+  it('opens a receipt after the decision, and every login can see the outcome of the edits on this receipt', async () => {
     const { done } = await decide(await openBatch(), 'Approve');
     const receipt = () => receiptOf(done);
     expect(await receipt()).toMatch(
@@ -250,7 +250,7 @@ describe('the form of a waiting batch', () => {
     await visit('dora');
   });
 
-  it('decides nothing if a row has changed or is from another list, and keeps the ticks of unchanged rows (S31)', async () => {
+  it('decides nothing if a ticked row has changed or is from another list, and keeps the ticks of unchanged rows (S31)', async () => {
     const form = await openBatch();
     await edit([14], `email = 'other@example.com'`);
     await hold([14]);
@@ -271,7 +271,7 @@ describe('the form of a waiting batch', () => {
     expect(await decisions()).toEqual([]);
   });
 
-  it('shows the list again with a request to tick rows if the form has no ticks, even if it names another site', async () => {
+  it('shows the list again with a request to tick rows if no row is ticked, also if the form names another site', async () => {
     const form = await openBatch();
     const { status, text, forms } = await dora.press(form, 'Approve', () => false);
     expect([status, forms.length]).toEqual([303, 1]);
@@ -287,7 +287,7 @@ describe('the form of a waiting batch', () => {
     expect(again.checked.map((row) => /new\d+/.exec(row)?.[0])).toEqual(['new12']);
   });
 
-  it('does not approve missing users as gone if fewer are missing now than the form showed', async () => {
+  it('does not approve missing users as gone if fewer users are missing now than the form showed', async () => {
     const missing = 'cccccccccccc';
     await owned(`insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at)
       select 41, 'users', id, now(), '${missing}', 'too many', now() from unnest(array[12, 13]) id`);
@@ -358,7 +358,7 @@ describe('the form of one held field', () => {
       () => owned(`update sync.held_fields set shown_value = '"later@example.com"'`),
       'later@',
     ],
-  ])('decides nothing if %s changed meanwhile, and shows what waits now', async (_, change, shown) => {
+  ])('rejects an old form if %s has changed since, and shows the change', async (_, change, shown) => {
     await openAda();
     const form = await formAt('/waiting', 'Take the mirror’s');
     const { question } = await press(form, 'Take the mirror’s');
@@ -374,7 +374,7 @@ describe('the form of one held field', () => {
     expect(await decisions()).toEqual([]);
   });
 
-  it('omits an earlier refusal by the service from the receipt of a field that is sent again', async () => {
+  it('opens a receipt that omits an earlier refusal by the service if the refused field is sent again', async () => {
     await openAda();
     await owned(`insert into sync.changes (team_id, user_id, kind, new, edits, outcome, closed_at)
       select team_id, user_id, 'push', '{"email": "ada@example.com"}', jsonb_build_object('email', edit_id), '{"email": "refused"}', now()
@@ -393,7 +393,7 @@ describe('a third value, typed on the page', () => {
     ['in a batch', `update sync.held_fields set reason = 'review', batch = '${batch}'`],
     ['outside of a batch', 'select'],
   ])(
-    'records a role typed for a field held %s as an edit of the login, which another person must approve',
+    'records a role that a login types for a field held %s as an edit of this login, without an approval',
     async (_, held) => {
       config = configOf({ approve: 'always', fourEyes: true });
       await visit('admin');
@@ -428,7 +428,7 @@ describe('a long list of held fields', () => {
     await hold(ids);
   };
 
-  it('shows four rows without a form on the overview, and all rows with a form on a page of their own', async () => {
+  it('shows four rows without a form among all lists, and all 30 rows with a form on the page of the list', async () => {
     await openMany();
     const { text, forms, links } = await dora.ask('/waiting');
     expect(text).toContain(`${ids.length} phone numbers and 2 email addresses: changed on both sides`);
@@ -440,7 +440,7 @@ describe('a long list of held fields', () => {
     expect((await dora.ask('/waiting?state=conflict&ticks=all')).checked.length).toBe(ids.length + 2);
   });
 
-  it('filters and sorts rows by the query of the address, and decides only the rows on the page', async () => {
+  it('filters and sorts rows by the query of the address, and decides only the rows that are shown', async () => {
     await openMany();
     const { text } = await dora.ask('/waiting?state=conflict&field=email');
     expect(text).toMatch(/Edited here by somebody \(28\), anna \(2\)/);
@@ -463,7 +463,7 @@ describe('a long list of held fields', () => {
     expect(await rowsOf('select count(distinct decision_id) from report.decisions')).toEqual([[1n]]);
   });
 
-  it('shows 200 rows on a page, and decides only the rows of that page', async () => {
+  it('shows at most 200 rows on a page, and decides only the rows of the shown page', async () => {
     const all = Array.from({ length: 68 }, (_, i) => i + 11);
     await edit(all, `phone = '4155' || id, email = id || '@new.example', role_id = 1 + role_id % 4`);
     await hold(all);
@@ -482,7 +482,7 @@ describe('a long list of held fields', () => {
     expect((await decisions()).length).toBe(4);
   });
 
-  it('preselects all rows held by a batch limit only if one transaction edited them all', async () => {
+  it('preselects all rows held by a batch limit if one transaction edited all of them, and otherwise no row', async () => {
     const role = 'role_id = 1 + role_id % 4';
     await edit([11, 12], role);
     await hold([11, 12]);
@@ -514,7 +514,7 @@ describe('a long list of held fields', () => {
     await owned(`delete from mirror.roles where role_id = 7`);
   });
 
-  it('decides none of the submitted rows if one of them has changed', async () => {
+  it('decides none of the submitted rows if one row has changed since the form was shown', async () => {
     await openMany();
     const form = await formAt('/waiting?state=conflict', 'Take the mirror’s');
     const { question } = await press(form, 'Take the mirror’s');
@@ -539,7 +539,7 @@ describe('the receipt of a decision', () => {
   );
   const approved = async () => (await decide(await openBatch(), 'Approve')).done.location ?? '';
 
-  it('links to exactly the values that the decision sent', async () => {
+  it('links to a list of all values that its decision approved and sent, and no other values', async () => {
     const receipt = await approved();
     // With one of them another field was sent, and somebody else besides.
     await owned(`insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, edits, outcome, closed_at)
@@ -560,7 +560,7 @@ describe('the receipt of a decision', () => {
     expect(shown.split('pushed').length).toBe(1 + 4 + 1);
   });
 
-  it('describes a rejection and a withdrawal, and marks an approval whose edit was withdrawn later', async () => {
+  it('describes a rejection and a withdrawal, and marks an approved edit that was withdrawn later as no longer wanted', async () => {
     const { done } = await decide(await openBatch(), 'Reject', (row) => row.includes('new12'));
     expect(await receiptOf(done)).toMatch(/1 email address rejected by you at [\w :]+\. 1 rejected\./);
     const choice = { batch, why: 'a test', actor: 'dora', only: ['13.email'] };
@@ -574,7 +574,7 @@ describe('the receipt of a decision', () => {
     );
   });
 
-  it('omits an undo that version 0.1.0 recorded, but the list of changes contains the undo', async () => {
+  it('does not open for an undo that version 0.1.0 recorded, but the list of changes contains the undo', async () => {
     const receipt = await approved();
     await owned(`insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decision_id)
       select team_id, user_id, 'undo', base, old, new, edits, now(), (select max(decision_id) + 1 from sync.changes)
@@ -602,7 +602,7 @@ describe('the receipt of a decision', () => {
     );
   });
 
-  it('disappears from the waiting list after a day, but stays in the list of changes', async () => {
+  it('disappears from the waiting page after a day, but the list of changes still contains the decision', async () => {
     const receipt = await approved();
     await owned(
       `update sync.changes set opened_at = now() - interval '25 hours' where decision_id is not null`,
@@ -652,12 +652,12 @@ describe('a malformed form', () => {
     [ofField, 'verb', ['all', 'mirror']],
     [ofField, 'value', ['a\0b']],
     [ofField, 'value', ['x'.repeat(5_000)]],
-  ])('rejects a form whose field $1 has a malformed value (%#)', (fields, name, values) => {
+  ])('rejects a form if its field $1 is missing, malformed or too frequent (%#)', (fields, name, values) => {
     expect(() => read(filled({ ...fields, [name]: values }))).toThrow('The form cannot be read');
     expect(read(filled(fields)).rows?.length).toBe(fields.row.length);
   });
 
-  it('answers with a readable error if a field is malformed or the form is too long', async () => {
+  it('explains the error if a field of the form is malformed, or if the form is too long (413)', async () => {
     const form = await openBatch();
     const malformed = await dora.press(withField(form, 'rows', 'many'), 'Approve');
     expect([malformed.status, malformed.text]).toEqual([
@@ -685,7 +685,7 @@ describe('a hold requested on the page of a user', () => {
   const held = () =>
     rowsOf('select field, reason, held_before, until, asked_by, detail from report.held order by field');
 
-  it('records the end, the login and the reason of the hold, and offers a button that ends it', async () => {
+  it('records the end, the login and the reason of the hold, and offers a button that ends the hold', async () => {
     const { status, location } = await begin({});
     expect([status, location]).toEqual([303, person]);
     expect(await held()).toEqual([
@@ -735,7 +735,7 @@ describe('a hold requested on the page of a user', () => {
     expect(await held()).toEqual([]);
   });
 
-  it('offers a hold only for present users of the team, and only to a login that may decide', async () => {
+  it('can be requested only for a user who has not left, and only by a login that may decide', async () => {
     const form = withField(await open(), 'field', 'phone');
     await owned('update mirror.users set gone_at = now() where id = 20');
     expect((await dora.ask(person)).text).not.toContain('Leave it alone');
@@ -748,7 +748,7 @@ describe('a hold requested on the page of a user', () => {
 });
 
 describe('a page that a daemon serves', () => {
-  it('ignores an old stop of its own team’s daemon, but reports that another team’s daemon stopped', async () => {
+  it('ignores an old record that its own team’s daemon stopped, but reports that another team’s daemon stopped', async () => {
     const ended = { pid: 812, host: 'mirror-1', by_systemd: true, how: 'asked' };
     const times = ['started_at', 'seen_at', 'ended_at'].map((one) => [one, '2026-01-01T00:00Z']);
     const value = JSON.stringify({ a: { ...ended, ...Object.fromEntries(times) } });
@@ -765,7 +765,7 @@ describe('a page that a daemon serves', () => {
 describe('a reload of the settings while the page runs', () => {
   afterAll(() => visit('dora'));
 
-  it('keeps the rights of logins, and whether details are shown, until the page server restarts', async () => {
+  it('does not change the rights of logins or the hiding of details until the page server restarts', async () => {
     config = configSchema.parse({});
     await visit('dora', 'look', 'look');
     config = configOf();
@@ -779,7 +779,7 @@ describe('a reload of the settings while the page runs', () => {
   });
 });
 
-describe('an address with unexpected parameters', () => {
+describe('an address with unexpected values in its parameters', () => {
   const keys =
     'q state sort page role segment days since run actor field direction before open of receipt seal only hold end';
   const odd = [
@@ -793,7 +793,7 @@ describe('an address with unexpected parameters', () => {
     'x'.repeat(300),
   ];
 
-  it.each(pageViews.map(({ path }) => path))('answers 200 or 404, and 400 to a NUL: %s', async (pattern) => {
+  it.each(pageViews.map(({ path }) => path))('%s gets 200 or 404, or 400 with a NUL', async (pattern) => {
     for (const value of [...odd, '\0']) {
       const text = encodeURIComponent(value.toWellFormed());
       const query = keys.split(' ').map((key) => `${key}=${text}`);
@@ -816,9 +816,9 @@ describe('an address with unexpected parameters', () => {
   });
 });
 
-describe('a login that may only look, or must not approve its own edits (push.fourEyes)', () => {
+describe('a login that may not decide, or may not approve its own edits (push.fourEyes)', () => {
   afterAll(() => visit('dora'));
-  it('shows no form to a login that may only look, and names the login that may decide', async () => {
+  it('sees no form if it may only look, but the name of a login that may decide', async () => {
     await openAda();
     await visit('bo');
     const form = await openBatch();
@@ -832,7 +832,7 @@ describe('a login that may only look, or must not approve its own edits (push.fo
     await visit('dora');
   });
 
-  it('shows an author’s own edits in a batch without checkboxes, and lets the author withdraw them', async () => {
+  it('sees its own edits in a batch without checkboxes, but can withdraw them (push.fourEyes)', async () => {
     config = configOf({ fourEyes: true });
     await visit('admin');
     await edit([15, 16], `email = 'mine' || id || '@example.com'`, 'Admin');
@@ -859,7 +859,7 @@ describe('a login that may only look, or must not approve its own edits (push.fo
     expect((await reasons()).length).toBe(5);
   });
 
-  it('gives an author’s own edits outside of a batch no checkbox, and lets the author withdraw them', async () => {
+  it('sees its own conflicts outside of a batch without checkboxes, but can withdraw them (push.fourEyes)', async () => {
     config = configOf({ fourEyes: true });
     await visit('admin');
     await edit([15, 16], `email = 'mine' || id || '@example.com'`, 'Admin');
@@ -874,7 +874,7 @@ describe('a login that may only look, or must not approve its own edits (push.fo
     expect(await decisions()).toEqual([expect.stringMatching(/^resolve 1[56] email$/)]);
   });
 
-  it('rejects an approval of the login’s own value, and holds another spelling of the value for approval', async () => {
+  it('cannot resolve to its own value, and any other value that it types waits for approval (push.fourEyes)', async () => {
     config = configOf({ fourEyes: true });
     await edit([20], ada, 'Anna');
     await hold([20]);

@@ -89,7 +89,7 @@ describe('the list of users', () => {
     readView<ListRead<RosterRow>>('/people', readerOf(...teams), asked(search, {}, details));
   const idsOf = async (...of: Parameters<typeof ask>) => (await ask(...of)).rows.map(({ id }) => Number(id));
 
-  it('lists each user once with one state, and first the users that wait for a person', async () => {
+  it('lists each user once with one state, and first the users with a field that waits for a person', async () => {
     const { rows, counts, found } = await ask('');
     expect(rows.map(({ id, state }) => [Number(id), standings[state]])).toEqual([
       [1, 'waits'],
@@ -115,7 +115,7 @@ describe('the list of users', () => {
   });
 
   it.each(['state', 'name', 'role', 'email', 'phone', 'changed'] as const)(
-    'sorts users by %s in both directions, and continues after the first page',
+    'sorts users by %s in both directions, and continues this order on the next page',
     async (sort) => {
       const rows = async (search: string) =>
         (await ask(search, [41n, 42n])).rows.map((row) => `${row.team_id} ${row.id}`);
@@ -147,7 +147,7 @@ describe('the list of users', () => {
     expect([rows.map(({ id }) => Number(id)), found]).toEqual([expected, expected.length]);
   });
 
-  it('finds users by id but not by name if details are off', async () => {
+  it('finds users by id and by state, but not by name, if details are off', async () => {
     expect(await idsOf('q=8', [41n], false)).toEqual([8]);
     expect(await idsOf('q=name', [41n], false)).toEqual([]);
     expect(await idsOf('state=equal', [41n], false)).toEqual([7, 8, 9, 10]);
@@ -206,7 +206,7 @@ describe('the list of changes', () => {
     expect((await ask(asked)).moved).toEqual(expected);
   });
 
-  it('keeps all fields of a change on one page, and older changes for the next page', async () => {
+  it('shows all fields of a change on one page, even beyond the limit, and older changes on the next page', async () => {
     const { rows, isMore } = await readChanges(readerOf(41n), { ...usual, limit: 3 });
     expect([rows.length, isMore]).toEqual([4, true]);
     const older = await readChanges(readerOf(41n), {
@@ -231,7 +231,7 @@ describe('the list of changes', () => {
     expect([older.rows, older.searchEnd]).toEqual([[], null]);
   });
 
-  it('returns the reason of a hold, and the held edit from the last agreed value to the mirror’s', async () => {
+  it('returns for a held edit the reason of the hold, the last agreed value and the mirror’s value', async () => {
     const { rows } = await readChanges(readerOf(41n), { ...usual, direction: 'held' });
     expect(rows).toMatchObject([{ outcome: 'conflict', old_value: '0', new_value: '1' }]);
   });
@@ -274,7 +274,7 @@ describe('the views of counts and tags', () => {
   });
 
   it.each([7, 30, 90])(
-    'returns lowest and highest of all counts of each week, in the view of %i days',
+    'returns the last, lowest and highest of all counts of each week in the view of %i days',
     async (days) => {
       const counted = `insert into mirror.contact_counts (team_id, segment, counted_at, count)
       values (45, 'all', '2026-03-04T00:10Z', 9000), (45, 'all', '2026-03-04T00:20Z', 5), (45, 'all', '2026-03-08T23:59Z', 70),
@@ -438,7 +438,7 @@ describe('the page of one user', () => {
     ['empty, before a review', 'review', null, 'null', null],
     ['empty, after the refusal of another value', 'refused', null, '"1"', null],
     ['the base, after the return of a user', 'returned', null, 'null', '1'],
-  ])('returns as the phone that the service emptied: %s', async (_, reason, until, then, expected) => {
+  ])('returns a phone that the service emptied as %s', async (_, reason, until, then, expected) => {
     await owned(
       `insert into mirror.users (team_id, id, name, first_name, last_name, phone, resolved) values (49, 7, 'A B', 'A', 'B', '2', true)
        on conflict do nothing;
@@ -451,20 +451,20 @@ describe('the page of one user', () => {
     expect(found?.state.service?.phone).toBe(expected);
   });
 
-  it('lists fields in alphabetical order if one statement edited them', async () => {
+  it('lists the fields that one statement edited in alphabetical order in the history', async () => {
     await rowsOf(
       `update mirror.users set phone = '41440102997', email = 'a@example.com', role_id = 1 where team_id = 41 and id = 9`,
     );
     expect((await read('9')).history.map(({ field }) => field)).toEqual(['email', 'phone', 'role_id']);
   });
 
-  it.each(['0', 'x', '9'.repeat(30), '1; drop'])('finds no user for the invalid id %s', async (id) => {
+  it.each(['0', 'x', '9'.repeat(30), '1; drop'])('returns null for the invalid id %s', async (id) => {
     expect(await readPerson(readerOf(41n), id)).toBe(null);
   });
 });
 
 describe('the waiting view', () => {
-  it('lists waiting fields by batch and reason, filters and sorts them, and names the refused request', async () => {
+  it('groups waiting fields by batch, filters and sorts the fields, and names the request that the service refused', async () => {
     await owned(
       `insert into sync.changes (team_id, user_id, kind, new, outcome, request_id, opened_at, closed_at)
        select 42, 2, 'push', '{"email": "x"}', jsonb_build_object('email', o), r, now(), now()
@@ -526,7 +526,7 @@ describe('readSending', () => {
   const listens = async (...teamIds: bigint[]) =>
     (await readSending({ ...readerOf(...teamIds), teams, now: new Date() })).listens;
 
-  it('reports that a decision is sent at once only if a daemon of each given team runs', async () => {
+  it('reports that a decision is sent at once if daemons of all given teams run, and not if one is missing', async () => {
     await rowsOf(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
     const note = { bySystemd: false, end: null };
     expect([await listens(41n), await listens(42n)]).toEqual([false, false]);

@@ -36,7 +36,7 @@ const asText = (value: unknown) =>
   JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? `id ${one}` : one));
 
 it.each(pageViews)(
-  'the view $path returns data to a role that may only read one team, and no other team',
+  'the view $path returns to a role that may read one team the data of this team, and nothing of another team',
   async ({ path, read }) => {
     const asked = {
       params: { team: 'north', batch: 'abc', id: path.startsWith('/runs') ? '1' : '4' },
@@ -78,7 +78,7 @@ it.each([
   await database.rows(`drop owned by ${login}; drop role ${login}`);
 });
 
-it('readPageFrame counts waiting fields of the requested teams that the role may read', async () => {
+it('readPageFrame counts waiting fields of the requested team or of all teams, except teams that the role may not read', async () => {
   const waitingOf = async (db: Database, team: string | null) =>
     await readPageFrame(db, team, async ({ waiting, reader: { teams } }) => [waiting, teams.length]);
   expect(await waitingOf(reader, null)).toEqual([2, 1]);

@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it('the page answers 429 late to the eleventh wrong token of a minute, but a right token at once', async () => {
+it('the page delays the answer 429 to the eleventh wrong token of a minute, but answers a right token at once', async () => {
   const source = pageRoutes({ ...page, answer: async () => answerOf('') });
   const own = await createPageServer({ host: '127.0.0.1', port: 0, page: source });
   onTestFinished(() => own.close());
@@ -100,7 +100,7 @@ it('the page sends headers that forbid foreign resources, shared caches and fram
   expect((await ask('/assets/font.woff2')).headers.get('cache-control')).toContain('immutable');
 });
 
-it('the page sends gzipped HTML, and answers 304 while it is unchanged', async () => {
+it('the page sends gzipped HTML, and answers 304 to a request with the ETag of the same HTML', async () => {
   const first = await ask('/people');
   const etag = first.headers.get('etag') ?? '';
   expect([first.headers.get('content-encoding'), etag.length > 4]).toEqual(['gzip', true]);
@@ -108,7 +108,7 @@ it('the page sends gzipped HTML, and answers 304 while it is unchanged', async (
   expect((await ask('/people', { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
 });
 
-it('pageRoutes passes the path, its parameters, the query and the format to the view', async () => {
+it('pageRoutes passes the path, its parameters, the query, the format and the login to the view', async () => {
   asked.length = 0;
   await ask('/people/north/7.csv?q=a%20b');
   await ask('/glance.csv');
@@ -121,7 +121,7 @@ it('pageRoutes passes the path, its parameters, the query and the format to the 
   expect(asked[0]?.query.get('q')).toBe('a b');
 });
 
-it('the page answers 403 for a missing database right, and 503 without the text of any other error', async () => {
+it('the page answers 403 if a database right is missing, and 503 without the error’s text after any other error', async () => {
   const refused = await ask('/people?q=refused');
   expect([refused.status, await refused.text()]).toEqual([403, 'sorry, 42501']);
   const away = await ask('/people?q=away');
@@ -141,7 +141,7 @@ it.each(['/people?q=%00', '/people?team=a&team=%00b', '/people/a%00/7', '/people
   },
 );
 
-it('the page answers 404 as HTML to a browser, and as JSON to any other client', async () => {
+it('the page answers 404 to an unknown path, as HTML for a browser and as JSON for any other client', async () => {
   const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
   for (const path of ['/nothing', '/people/', '/%zz', '/healthz/', `/people/${'x'.repeat(600)}/1`]) {
     const answer = await ask(path, { headers: { accept, authorization: '' } });
@@ -152,7 +152,7 @@ it('the page answers 404 as HTML to a browser, and as JSON to any other client',
   }
 });
 
-it('the page accepts a form only with its own token for the same path and login (S30)', async () => {
+it('the page accepts a form only from its own site, with a token that it gave for the same path and login (S30)', async () => {
   const given = /<p>(.*?)<\/p>/.exec(await (await ask('/')).text())?.[1] ?? '';
   const post = async (path: string, key: string, headers: Readonly<Record<string, string>> = {}) =>
     (await ask(path, { method: 'POST', headers, body: `token=${key}&why=checked` })).status;

@@ -35,7 +35,7 @@ async function rowsRead(table: string, path: string, search = ''): Promise<numbe
   });
 }
 
-describe.each(['without statistics', 'with statistics'])('views of a big mirror %s in Postgres', (which) => {
+describe.each(['without statistics', 'with statistics'])('views of a big mirror in Postgres %s', (which) => {
   beforeAll(async () => {
     if (which === 'with statistics') await database.rows('vacuum analyze');
   });
@@ -43,12 +43,12 @@ describe.each(['without statistics', 'with statistics'])('views of a big mirror 
   const counted = which === 'with statistics' ? 0 : users;
   const ledger = which === 'with statistics' ? 1_500 : 3.1 * changes;
 
-  it('the overview reads less than a tenth of the users, besides one count of all users', async () => {
+  it('the overview reads less than a tenth of the rows of users, in addition to one count of all users', async () => {
     expect(await rowsRead('mirror.users', '/')).toBeLessThan(counted + users / 10);
   });
 
   it.each(['', 'sort=-changed', 'state=waits', 'q=reed59', 'role_id=2'])(
-    '/people?%s reads each user at most four times',
+    'the list /people?%s reads at most 4.1 rows per user',
     async (search) => {
       expect(await rowsRead('mirror.users', '/people', search)).toBeLessThan(users * 4.1);
     },

@@ -107,7 +107,7 @@ describe('receiptCard', () => {
     );
   });
 
-  it('reloads for at most ten minutes, while a daemon has something to send', () => {
+  it('reloads while a daemon has decided fields to send, but at most for ten minutes after the decision', () => {
     const isFollowed = (more: Partial<FollowedDecision>, listens = true, now = context.now) =>
       card(more, { listens, nextRun: null }, { ...context, now }).includes('data-live');
     expect([isFollowed({}), isFollowed({ parts: [part(58, 'sending')] })]).toEqual([true, true]);
@@ -122,12 +122,12 @@ describe('receiptCard', () => {
       { deed: 'reject', parts: [part(58, 'rejected')] },
     ],
     ['', { deed: 'withdraw', parts: [part(58, 'ended')] }],
-  ])('names the command that reverses the decision, if there is one: "%s"', (words, more) => {
+  ])('shows the command that reverses the decision, or no note without a command: "%s"', (words, more) => {
     const html = card({ why: null, ...more });
     expect(textOf(/<p class="note">(.*?)<\/p>/s.exec(html)?.[1] ?? '')).toBe(words);
   });
 
-  it('offers a login that may decide to take back the first run that sent a value', () => {
+  it('offers to take back the first run that sent a value, but only to a login that may decide', () => {
     const runs = [4824n, 4825n];
     // Who may is said above the list.
     const sent = { parts: [part(58, 'confirmed')], runs };
@@ -171,7 +171,7 @@ describe('the confirmation page of a decision', () => {
     return confirmation(context, question).main.toString();
   };
 
-  it('lists the first 1,000 fields, and states how many there are in all', () => {
+  it('lists at most 1,000 fields, and states the number of all fields', () => {
     const html = ask('undo', 1_001, daemon);
     expect(html.split('<tr role="row"').length - 2).toBe(1_000);
     expect(textOf(html)).toContain('The first 1,000 of 1,001');
@@ -180,7 +180,7 @@ describe('the confirmation page of a decision', () => {
   it.each([
     [true, 'Sent at once, by the daemon, in 1 request'],
     [false, 'Sent by the next run, in 1 request; no daemon runs'],
-  ])('names the time of sending (daemon runs: %s) and the recorded login', (listens, words) => {
+  ])('names the login, and sending at once or by the next run (daemon runs: %s)', (listens, words) => {
     const text = textOf(ask('approve', 2, { ...daemon, listens }));
     expect(text).toContain(words);
     expect(text).toContain('Recorded as kim, with the reason.');

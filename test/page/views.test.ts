@@ -76,7 +76,7 @@ describe.each(views)('the view of %s', (name, render) => {
     expect(page.includes('U+202E')).toBe(true);
   });
 
-  it('shows the service’s name of a team below the configured name if they differ', () => {
+  it('shows the service’s name of a team below the configured name if the two names differ', () => {
     const teams = [{ team: 'harbour', teamId: 41n, name: 'Harbour Street Clinic' }];
     const page = (of: typeof teams) =>
       render({ ...contextOf(`/${name}`), teams: of, team: null }).main.toString();
@@ -254,7 +254,7 @@ describe('the page of one user', () => {
       'Reject and put back…Reject…Take the mirror’s…Take the service’s…Another value…Its batch',
     ],
     ['asked', null, ''],
-  ])('shows only the buttons that decide a field held as "%s" in batch %s: %s', (reason, batch, words) => {
+  ])('shows for a field held with reason "%s" and batch %s only the buttons: %s', (reason, batch, words) => {
     const page = show({ held: [{ ...hold, reason, batch }] }, { decide });
     const [, buttons = ''] = /<div class="part row"><h3>Phone<\/h3>(.*?)<\/div>/.exec(page) ?? [];
     expect([textOf(buttons), page.includes('class="command"')]).toEqual([words, false]);
@@ -265,7 +265,7 @@ describe('the page of one user', () => {
     expect(textOf(show({}, { placing }))).not.toMatch(/musterd (hold|resolve)|Leave it alone/);
   });
 
-  it('links a held field in the list of users to its batch, or without a batch to its reason', () => {
+  it('the list of users links a held field to its batch, or to the fields held for the same reason if it has no batch', () => {
     const linkOf = (batch: string | null) => {
       const open = [{ ...user.open?.[0], batch }];
       return people(
@@ -277,7 +277,7 @@ describe('the page of one user', () => {
     expect(linkOf(null)).toContain('/waiting?state=conflict#c-7-phone');
   });
 
-  it('shows the end, the author and the reason of a requested hold, and the state after it', () => {
+  it('shows the end, the author and the reason of a requested hold, and the state after the hold', () => {
     const asked = {
       ...hold,
       reason: 'asked',
@@ -375,7 +375,7 @@ describe('the waiting view of a batch', () => {
     [true, 'putBack'],
     [false, 'approve'],
   ])(
-    'shows three buttons, and highlights putBack only if one transaction made all edits: %s, %s',
+    'highlights the button putBack if one transaction made all edits, and the button approve otherwise: %s, %s',
     (isOneEdit, main) => {
       const page = show(listOf(['two would change'], { isOneEdit }));
       const buttons = [...page.matchAll(/<button class="(button[^"]*)" name="verb" value="(\w+)"/g)];
@@ -398,7 +398,7 @@ describe('the waiting view of a batch', () => {
 describe('the layout of a page', () => {
   const shown = { title: 'Waiting', main: html`` };
 
-  it('links to the manual, and notes below the title if ids replace names', () => {
+  it('links to the manual, and states below the title that ids replace names if details are off', () => {
     const main = html`<h1>3 things to do</h1><p class="lead">So it is.</p>`;
     const quiet = layout(contextOf('/', '', false), 'Waiting', { ...shown, main }, []).toString();
     expect(quiet).toMatch(
@@ -424,7 +424,7 @@ describe('changesFilter', () => {
     ['since=', undefined],
     ['since=2026-01-02', '2026-01-02'],
     ['since=2026-13-99', undefined],
-  ])('takes the start day only from a valid `since`: %j as %s', (search, expected) => {
+  ])('reads a valid `since` as the start day, and any other as undefined: %j as %s', (search, expected) => {
     expect(changesFilter(asked(search)).since?.toISOString().slice(0, 10)).toBe(expected);
   });
 

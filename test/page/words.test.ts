@@ -31,7 +31,7 @@ describe('times, numbers and names on the page', () => {
     expect([900, 1_400, 250_000].map(took)).toEqual(['900 ms', '1.4 s', '4 min 10 s']);
   });
 
-  it('adds the day to a time that is not today, and the year if it differs', () => {
+  it('adds the day to a time on another day, and the year to a time in another year', () => {
     expect(clockTime(earlier(hour), now)).toBe('13:32');
     expect(clockTime(earlier(day), now, true)).toBe('10 Mar 14:32:07');
     expect(clockTime(earlier(200 * day), now)).toBe('23 Aug 2025 14:32');
@@ -81,12 +81,12 @@ describe('html', () => {
 
 describe('links and commands on the page', () => {
   const context = { path: '/runs', query: new URLSearchParams('team=north&page=3&sort=-when') };
-  it('links keep the team, and start at the first page', () => {
+  it('a link keeps the chosen team, but drops the page number', () => {
     expect(href(context, { open: '7', sort: null })).toBe('/runs?team=north&open=7');
     expect(to(context, '/waiting')).toBe('/waiting?team=north');
   });
 
-  it('a command names the team, quoted for a shell, only if there are several teams', () => {
+  it('a command names the team, quoted for a shell, if there are several teams, and no team otherwise', () => {
     const team = (name: string) => ({ team: name, teamId: 1n, name });
     expect(commandOf({ teams: [team('a')] }, 'a', 'held')).toBe('musterd held');
     expect(commandOf({ teams: [team('a'), team('b')] }, "o'x y", 'held')).toBe(
