@@ -28,7 +28,7 @@ describe('authentication (interface.md, Authentication)', () => {
       }
     }));
 
-  it('answers 401 "Unauthorized" to a missing, malformed or expired token', async ({ emulator, ask }) => {
+  it('answers 401 to a missing, malformed, forged or expired token', async ({ emulator, ask }) => {
     const secret = secretOf(emulator.environment);
     const [header, payload, signature] = token(secret).split('.');
     const bad: Record<string, string | null> = {
@@ -58,7 +58,7 @@ describe('authentication (interface.md, Authentication)', () => {
     expect(emulator.requests.every((request) => request.status === 401)).toBe(true);
   });
 
-  it('accepts two secrets of a team, and refuses to add a third', () =>
+  it('accepts two secrets of a team, and refuses to add a third secret', () =>
     withEmulator({ secrets: [{ id: 'a', key: '1' }] }, async (emulator) => {
       const next = { id: 'b', key: '2' };
       expect((await call(emulator, 'GET /v1/inboxes', undefined, token(next))).status).toBe(401);
@@ -71,7 +71,7 @@ describe('authentication (interface.md, Authentication)', () => {
       expect((await call(emulator, 'GET /v1/inboxes', undefined, token(next))).status).toBe(200);
     }));
 
-  it('answers 401 without a token even if the path, the method or the body is wrong', async ({ ask }) => {
+  it('answers 401 to a request without a token, even if path, method or body is wrong', async ({ ask }) => {
     for (const operation of ['GET /v1/nowhere', 'POST /v1/tags', 'DELETE /v1/team']) {
       expect((await ask(operation, '{', null)).status).toBe(401);
     }
@@ -96,7 +96,7 @@ describe('the rate limit (interface.md, Limits)', () => {
       expect((await call(emulator, 'GET /v1/inboxes')).status).toBe(200);
     }));
 
-  it('variant retry-after sets the header, rate-window the minute', () =>
+  it('the variant retry-after sets the Retry-After header, and rate-window sets how the limit refills', () =>
     withEmulator({ ratePerMinute: 20 }, async (emulator) => {
       const count = async (): Promise<number> => {
         let passed = 0;

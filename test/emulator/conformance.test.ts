@@ -42,7 +42,7 @@ function targetOf(emulator: Emulator): Target {
   };
 }
 
-describe.each(Object.entries(deployments))('the emulator conforms to interface.md: %s', (_name, options) => {
+describe.each(Object.entries(deployments))('the emulator %s', (_name, options) => {
   let emulator: Emulator;
   let client: PlainClient;
   beforeAll(async () => {
@@ -51,7 +51,7 @@ describe.each(Object.entries(deployments))('the emulator conforms to interface.m
   });
   afterAll(() => emulator.close());
 
-  it.each(checks)('$name ($sentence)', (check) => check.run(client));
+  it.each(checks)('passes the check "$name" ($sentence)', (check) => check.run(client));
 });
 
 describe('the conformance suite', () => {

@@ -27,7 +27,7 @@ describe('withEmptyObjects', () => {
     [{ unknown: [] }, { unknown: [] }],
     ['text', 'text'],
     [null, null],
-  ])('reads [] as {} only if the schema has an object there: %j as %j', (body, read) => {
+  ])('replaces [] by {} if the schema has an object there: reads %j as %j', (body, read) => {
     expect(withEmptyObjects(documented, body)).toEqual(read);
   });
 });
@@ -39,7 +39,7 @@ describe('the emulator', () => {
     ['POST /v1/tags', { filters: [] }],
   ] as const;
 
-  it.each(calls)('accepts [] for an empty object unless empty-list=refused: %s %j', async (operation, body) =>
+  it.each(calls)('accepts [] for {}, but answers 400 if empty-list=refused: %s %j', async (operation, body) =>
     withEmulator({}, async (emulator) => {
       expect((await call(emulator, operation, body)).status).toBe(200);
       emulator.setVariants({ 'empty-list': 'refused' });

@@ -31,7 +31,7 @@ describe('the emulator over HTTPS (interface.md, general rule 2)', () => {
   });
   afterAll(() => emulator.close());
 
-  it('serves a certificate that a client accepts only with the generated authority', async () => {
+  it('serves a certificate that a client rejects unless it trusts the generated authority', async () => {
     expect(emulator.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
     expect((await call(trusting, 'GET /v1/users/get', {})).status).toBe(200);
     const byName = emulator.url.replace('127.0.0.1', 'localhost');
@@ -39,7 +39,7 @@ describe('the emulator over HTTPS (interface.md, general rule 2)', () => {
     await expect(call(emulator, 'GET /v1/team')).rejects.toThrow(/certificate/);
   });
 
-  it('rejects plain HTTP, and resets a TLS connection at the fault reset-in', async () => {
+  it('rejects plain HTTP, and resets a TLS connection for the fault reset-in', async () => {
     const plain = { url: emulator.url.replace('https', 'http'), environment: emulator.environment };
     await expect(call(plain, 'GET /v1/team')).rejects.toThrow();
     emulator.addFault({ kind: 'reset-in' });
@@ -51,7 +51,7 @@ describe('the emulator over HTTPS (interface.md, general rule 2)', () => {
     await expect(createEmulator({ http: true, users: 1, tags: 1, port })).rejects.toThrow('EADDRINUSE');
   });
 
-  it('keeps an authority file at a given path, and removes a temporary file when it closes', async () => {
+  it('when the emulator closes, keeps an authority file at a given path, but removes a temporary authority file', async () => {
     const authorityFile = join(directory, 'authority.pem');
     await withEmulator({ http: false, authorityFile }, async (emulator) => {
       expect(emulator.environment['NODE_EXTRA_CA_CERTS']).toBe(authorityFile);
@@ -110,7 +110,7 @@ describe('errors and team settings of the emulator', () => {
 });
 
 describe('an emulator with several teams', () => {
-  it("shows each secret the users of its team, and answers 400 to an update of another team's user", () =>
+  it("returns to each secret only the users of its own team, and answers 400 to an update of another team's user", () =>
     withEmulator(
       { teams: [{ users: 3 }, { teamId: 7, name: 'Seven', users: 4, seed: 9 }] },
       async (emulator) => {
@@ -176,7 +176,7 @@ describe('the state file of the emulator', () => {
     await expect(createEmulator({ http: true, stateFile })).rejects.toThrow('not the state of an emulator');
   });
 
-  it('the emulator writes through a link of its own user, and rejects a link of another user', async () => {
+  it('the emulator writes its files through a symbolic link of its own user, but rejects a link of another user', async () => {
     const [stateFile, target] = [join(directory, 'led.json'), join(directory, 'target.json')];
     writeFileSync(target, 'theirs');
     symlinkSync(target, `${stateFile}.new`);
@@ -226,14 +226,14 @@ describe('the control endpoint', () => {
     expect((await control(emulator, 'GET requests')).json).toEqual([]);
   });
 
-  it('the emulator keeps the answers to only the newest fifty requests', () =>
+  it('the emulator keeps its answers to the newest fifty requests, and drops older answers', () =>
     withEmulator({ ratePerMinute: 0 }, async (emulator) => {
       for (let at = 0; at < 53; at += 1) await call(emulator, 'POST /v1/contacts/count', {});
       const answers = emulator.requests.map(({ answer }) => answer);
       expect(answers).toEqual([...Array(3).fill(undefined), ...Array(50).fill('"312456"')]);
     }));
 
-  it('the control endpoint sets up and lists faults, variants and the clock', async ({ emulator, ask }) => {
+  it('the control endpoint sets and lists faults, variants and the clock', async ({ emulator, ask }) => {
     await control(emulator, 'POST faults', ['status,code=500', { kind: 'status', code: 502, at: 1 }]);
     expect((await control(emulator, 'GET faults')).json).toHaveLength(2);
     expect((await ask('GET /v1/team')).status).toBe(500);
@@ -305,7 +305,7 @@ describe('the control endpoint', () => {
     [{ 'content-type': 'application/x-www-form-urlencoded' }, 403],
     [{ 'content-type': 'text/plain; application/json' }, 403],
     [{ 'content-type': undefined }, 403],
-  ])('answers 403 only to headers that a foreign web page could send: %j gets %i (S67)', (given, status) =>
+  ])('answers 403 if a foreign web page could send the headers: %j gets %i (S67)', (given, status) =>
     withEmulator({}, async (emulator) => {
       const headers = Object.entries({ 'content-type': 'application/json', ...given }).filter(
         ([, value]) => value !== undefined,
@@ -317,7 +317,7 @@ describe('the control endpoint', () => {
     }),
   );
 
-  it('with a token, the control endpoint accepts any host name, and refuses other tokens or origins', () =>
+  it('with a control token, accepts any host name, and answers 403 to a wrong token or a foreign origin', () =>
     withEmulator({ controlToken: 'open sesame' }, async (emulator) => {
       const url = `${emulator.url}/_emulator/clock`;
       const headers = { authorization: 'Bearer open sesame', 'content-type': 'application/json' };
@@ -332,7 +332,7 @@ describe('the control endpoint', () => {
 });
 
 describe('a team without users and rows', () => {
-  it('the emulator answers empty lists and the count "0"', () =>
+  it('the emulator answers each listing with an empty list, and the count of contacts with "0"', () =>
     withEmulator({ users: 0, tags: 0, fields: 0, surveys: 0, inboxes: 0, contacts: 0 }, async (emulator) => {
       expect((await call(emulator, 'GET /v1/team')).json).toMatchObject({ members: [] });
       expect((await call(emulator, 'GET /v1/users/get', {})).json).toEqual({ memberships: [] });

@@ -43,7 +43,7 @@ describe('the clients in examples/', () => {
   });
 
   it.each(available)(
-    '%s reads a team, all pages of its tags, and one user, over HTTPS',
+    '%s reads a team, all pages of tags, and one user, over HTTPS (client.pl over HTTP)',
     (file) =>
       // Perl needs a module of its own for HTTPS, which few machines have.
       withEmulator({ http: file === 'client.pl', tags: 230, ratePerMinute: 0 }, async (emulator) => {
@@ -61,7 +61,7 @@ describe('the clients in examples/', () => {
   );
 
   it.each(available)(
-    '%s prints the reason of a 401, and exits with an error',
+    '%s prints the reason if the service answers 401, and exits with an error',
     (file) =>
       withEmulator({}, async (emulator) => {
         const wrong = { MUSTERD_SECRET_KEY: 'wrong' };
@@ -75,7 +75,7 @@ describe('the clients in examples/', () => {
   );
 
   it.each(available)(
-    '%s exits with an error if a page fails, and prints no count of tags',
+    '%s exits with an error if a page of tags fails, and prints no count of tags',
     (file) =>
       withEmulator({ tags: 230, ratePerMinute: 0 }, async (emulator) => {
         emulator.addFault({ kind: 'status', path: '/v1/tags', at: 3 });

@@ -17,7 +17,7 @@ const existing = (emulator: Emulator) => emulator.team.schedules()[0]?.id;
 const made = ({ team }: Emulator) => team.tags().filter(({ tag }) => tag === 'Made').length;
 
 describe('faults of a write', () => {
-  it('the faults of writes hit exactly these endpoints', () => {
+  it('exactly six endpoints are marked as writes: users/update, tag, conversations/read, and three of schedule', () => {
     const writing = endpoints.filter(({ writes }) => writes === true);
     expect(writing.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
       'DELETE /v1/schedule/{id}',
@@ -35,10 +35,7 @@ describe('faults of a write', () => {
     expect(made(emulator)).toBe(2);
   });
 
-  it('the fault partial-answer applies the write, and answers with half of the body', async ({
-    emulator,
-    ask,
-  }) => {
+  it('the fault partial-answer applies the write, but sends half of the body', async ({ emulator, ask }) => {
     emulator.addFault({ kind: 'partial-answer', keep: 50, times: 2 });
     expect((await ask('POST /v1/tag', { tag: 'Made' })).json).toEqual({ id: expect.any(Number) as number });
     expect(made(emulator)).toBe(1);
@@ -48,7 +45,7 @@ describe('faults of a write', () => {
 });
 
 describe('scheduled messages with faults', () => {
-  it('the fault doubled creates one message, and returns the first or second answer as set', async ({
+  it('the fault doubled repeats a request with its local_id, and returns the first or second answer', async ({
     emulator,
     ask,
   }) => {

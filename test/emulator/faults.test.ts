@@ -52,7 +52,7 @@ describe('faults instead of an answer', () => {
     }),
   );
 
-  it('the fault too-many-requests sends the given Retry-After, or none', async ({ emulator, ask }) => {
+  it('the fault too-many-requests sends the given Retry-After, or no header', async ({ emulator, ask }) => {
     const retryAfter = async (value: string): Promise<unknown> => {
       emulator.addFault({ kind: 'too-many-requests', 'retry-after': value });
       return (await ask('GET /v1/team')).headers['retry-after'];
@@ -63,7 +63,7 @@ describe('faults instead of an answer', () => {
     expect(await retryAfter('date:90')).toBe('Tue, 01 Jan 2030 12:31:30 GMT');
   });
 
-  it('the faults html and garbage answer 200, and write only if effect=applied', async ({ emulator }) => {
+  it('the faults html and garbage answer 200, and update only if effect=applied', async ({ emulator }) => {
     const id = emulator.team.users()[0]?.id ?? 0;
     emulator.addFault({ kind: 'html' });
     const html = await update(emulator, { id, role_id: 17 });
@@ -83,7 +83,7 @@ describe('faults of the connection', () => {
     ['reset-after', true],
     ['truncate,percent-sent=30', true],
     ['truncate,percent-sent=0', true],
-  ] as const)('the fault %s cuts one update, and writes it unless it is reset-before: %s', (text, applied) =>
+  ] as const)('the fault %s cuts the connection of one update (user updated: %s)', (text, applied) =>
     withEmulator({ faults: parseFaults([text]) }, async (emulator) => {
       const id = emulator.team.users()[1]?.id ?? 0;
       const reason = await broken(update(emulator, { id, first_name: 'Cut', last_name: 'Off' }));
@@ -106,7 +106,7 @@ describe('faults of the connection', () => {
     expect([padded.text.length, padded.json]).toEqual([3_000_000, '312456']);
   });
 
-  it('the fault stall writes the update, and leaves it unanswered until the emulator closes', async () => {
+  it('the fault stall with effect=applied updates the user, but sends no answer until the emulator closes', async () => {
     await withEmulator({}, async (emulator) => {
       emulator.addFault({ kind: 'stall', effect: 'applied' });
       const id = emulator.team.users()[0]?.id ?? 0;
@@ -142,7 +142,7 @@ describe('faults of the content', () => {
     expect((await ask('GET /v1/team')).json).toMatchObject({ id: emulator.team.id });
   });
 
-  it('the fault empty answers empty lists, and the fault shrink hides the same rows each time', () =>
+  it('the fault empty answers empty lists, and the fault shrink hides the same rows in each answer', () =>
     withEmulator({ users: 60, tags: 60 }, async (emulator) => {
       emulator.addFault({ kind: 'empty', times: 5 });
       for (const operation of [
@@ -167,7 +167,7 @@ describe('faults of the content', () => {
       expect(idsIn(await call(emulator, 'GET /v1/team'))).toHaveLength(60);
     }));
 
-  it('the faults partial-answer, reorder and repeat change the answer, and write the whole update', () =>
+  it('the faults partial-answer, reorder and repeat change the answer, but not what the update writes', () =>
     withEmulator({}, async (emulator) => {
       const ids = firstFour(emulator);
       const all = (role: number): Promise<Called> =>
@@ -181,7 +181,7 @@ describe('faults of the content', () => {
       expect(idsIn(await all(1))).toHaveLength(8);
     }));
 
-  it('the fault partial-apply writes some users and fields, but answers all users', async ({ emulator }) => {
+  it('the fault partial-apply writes some users and fields, but returns all users', async ({ emulator }) => {
     const ids = firstFour(emulator);
     emulator.addFault({ kind: 'partial-apply', keep: 50, skip: 'name' });
     const answer = await update(
@@ -219,7 +219,7 @@ describe('faults of the content', () => {
     }),
   );
 
-  it('the fault late writes when the clock passes its time, or when a test calls applyLateWrites', async ({
+  it('the fault late writes an update after the given time, or when a test calls applyLateWrites', async ({
     emulator,
     ask,
   }) => {
@@ -240,7 +240,7 @@ describe('faults of the content', () => {
     expect(emulator.team.user(b ?? 0).roleId).toBe(23);
   });
 
-  it.each(['/v1/tags', '/v1/contact-fields'])('the fault drift shifts rows of %s between two pages', (path) =>
+  it.each(['/v1/tags', '/v1/contact-fields'])('the fault drift shifts rows of %s to another page', (path) =>
     withEmulator({ tags: 12, fields: 12 }, async (emulator) => {
       const page = async (at: number): Promise<readonly unknown[]> =>
         idsIn(await call(emulator, `POST ${path}`, { limit: 4, page: at }));
@@ -272,7 +272,7 @@ describe('faults of the content', () => {
     expect(emulator.team.user(b?.id ?? 0)).toMatchObject({ phone: null, roleId: 1042 });
   });
 
-  it('the fault clock-skew moves the Date header and the time by which tokens expire', () =>
+  it('the fault clock-skew moves the Date header and the expiry of tokens', () =>
     withEmulator({ faults: parseFaults(['clock-skew,seconds=400']) }, async (emulator) => {
       const first = await call(emulator, 'GET /v1/team');
       expect(first.headers['date']).toBe('Tue, 01 Jan 2030 12:36:40 GMT');
@@ -282,7 +282,7 @@ describe('faults of the content', () => {
     }));
 });
 
-it('a fault hits only requests of its method, path, number, share and team', async ({ emulator, ask }) => {
+it('a fault changes only requests of its method, path, number, share and team', async ({ emulator, ask }) => {
   const played = async (count: number, operation = 'GET /v1/team'): Promise<string> => {
     let text = '';
     for (let at = 0; at < count; at += 1) text += (await ask(operation)).status === 503 ? 'x' : '.';
@@ -320,7 +320,7 @@ describe('parseFaults', () => {
     expect(faultSettings('reset-before')).toBe('');
   });
 
-  it('parseFaults lists the valid words if a fault is invalid', () => {
+  it('parseFaults throws an error with the valid names and values if a fault is invalid', () => {
     expect(() => parseFaults(['explode'])).toThrow(/no fault "explode"\. Valid: too-many-requests, /);
     expect(() => parseFaults(['drip,byte=1'])).toThrow(/no "byte"\. Valid: bytes, every-ms, method, /);
     expect(() => parseFaults(['drip,bytes'])).toThrow('"bytes" in the fault "drip,bytes" is not name=value');

@@ -14,7 +14,7 @@ const manners = [
 ] as const;
 
 describe('the endpoints of the emulator', () => {
-  it.each(manners)('each endpoint accepts a body that is sent %s', (_, type, bodyOf) =>
+  it.each(manners)('users/get and POST /v1/tag accept a body that is sent %s', (_, type, bodyOf) =>
     withEmulator({}, async (emulator) => {
       // The name of the scheme in lower case means the same.
       const authorization = `bearer ${token(secretOf(emulator.environment))}`;

@@ -17,7 +17,7 @@ describe('the listings of the emulator', () => {
     ['base-1-refused', ['400', '0-3', '4-7', '8-11', '']],
     ['ignored', ['0-3', '0-3', '0-3']],
     ['date-cursor', ['0-3', '0-3', '0-3']],
-  ] as const)('listings return the page of each number as the variant pages=%s defines', (pages, expected) =>
+  ] as const)('with pages=%s, listings return for pages 0, 1, 2 and so on the rows %j', (pages, expected) =>
     withEmulator({ variants: { pages } }, async (emulator) => {
       for (const path of ['/v1/tags', '/v1/contact-fields']) {
         const all = await page(emulator, { limit: 1000 }, path);
@@ -41,7 +41,7 @@ describe('the listings of the emulator', () => {
       expect(await page(emulator, { page: 0, limit: 5 }, '/v1/contact-fields')).toHaveLength(5);
     }));
 
-  it('listings return 30 rows by default, and at most limit-cap rows or a 400', () =>
+  it('listings return 30 rows by default, and never more rows than limit-cap', () =>
     withEmulator({ tags: 100 }, async (emulator) => {
       expect(await page(emulator, {})).toHaveLength(30);
       expect(ids(await call(emulator, 'POST /v1/tags'))).toHaveLength(30);
@@ -56,7 +56,7 @@ describe('the listings of the emulator', () => {
       expect(await page(emulator, { limit: 7 })).toHaveLength(7);
     }));
 
-  it('listings sort newest first or by `order`, and may refuse an unknown order', () =>
+  it('listings sort newest first or by `order`; unknown-order=refuse gives 400', () =>
     withEmulator({ tags: 50 }, async (emulator) => {
       const newest = await page(emulator, { limit: 50 });
       expect(await page(emulator, { limit: 50, ascending: true })).toEqual(newest.toReversed());
@@ -87,7 +87,7 @@ describe('the listings of the emulator', () => {
 
 describe('the date cursor', () => {
   it.each(['0', '3', '6', '9', 'mixed'] as const)(
-    'returns no row twice, but skips rows with equal timestamps (%s digits)',
+    'returns no row twice, but skips rows at the cursor’s time (%s digits)',
     (fraction) =>
       withEmulator({ tags: 90, seed: 5, variants: { pages: 'date-cursor', fraction } }, async (emulator) => {
         const seen: { id: number; updated: string }[] = [];
@@ -113,7 +113,7 @@ describe('the date cursor', () => {
 });
 
 describe('POST /v1/contacts/count', () => {
-  it('answers the segment’s count as a string, or integer if count-body=integer', () =>
+  it('returns a filtered count as a string, or as integer if count-body=integer', () =>
     withEmulator({ contacts: 312_456 }, async (emulator) => {
       const count = async (body?: object): Promise<unknown> =>
         (await call(emulator, 'POST /v1/contacts/count', body)).json;

@@ -31,7 +31,7 @@ function later(emulator: Emulator, operation: string, body?: object): Promise<Ca
 }
 
 describe('the emulator with scheduled messages', () => {
-  it('creates, shows, replaces and cancels a message, and then answers 404', async ({ emulator, ask }) => {
+  it('creates, shows, replaces and cancels a message, which then gets 404', async ({ emulator, ask }) => {
     const created = (await create(emulator, { local_id: 'a' })).json as {
       id: number;
       rev: number;
@@ -112,7 +112,7 @@ describe('the emulator with scheduled messages', () => {
       }
   });
 
-  it('accepts each kind of target, and any time if grid and margin are off', async ({ emulator }) => {
+  it('accepts each kind of recipient, and any time without grid and margin', async ({ emulator }) => {
     const none = { conversation_id: undefined };
     const offset = quarter(6).replace('.000Z', '+00:00');
     for (const changed of [
@@ -133,7 +133,7 @@ describe('the emulator with scheduled messages', () => {
     });
   });
 
-  it('creates one message for each local_id, unless local-id=ignored', async ({ emulator }) => {
+  it('creates one message for two equal local_ids, unless local-id=ignored', async ({ emulator }) => {
     const first = await create(emulator, { local_id: 'again' });
     expect((await create(emulator, { local_id: 'again' })).json).toEqual(first.json);
     expect((await create(emulator)).json).not.toEqual(first.json);
@@ -143,7 +143,7 @@ describe('the emulator with scheduled messages', () => {
     expect(emulator.team.schedules()).toHaveLength(3);
   });
 
-  it('returns a cancelled message for its repeated local_id, or answers 400 if local-id=refused', async ({
+  it('returns the cancelled message if its local_id is sent again, or 400 if local-id=refused', async ({
     emulator,
     ask,
   }) => {
@@ -156,7 +156,7 @@ describe('the emulator with scheduled messages', () => {
     expect(emulator.team.schedules()).toHaveLength(1);
   });
 
-  it('accepts only times that fit schedule-grid and schedule-margin', () =>
+  it('accepts a time on schedule-grid and beyond schedule-margin, and answers 400 to any other time', () =>
     withEmulator({ variants: { 'schedule-grid': 60, 'schedule-margin': 24 * 60 } }, async (emulator) => {
       const day = Math.ceil(Date.now() / (24 * 3_600_000) + 2) * 24 * 3_600_000;
       const due = async (ms: number) =>
@@ -167,9 +167,7 @@ describe('the emulator with scheduled messages', () => {
       expect([await due(day + 5 * 60_000), await due(day + 60_000)]).toEqual([200, 400]);
     }));
 
-  it('answers 400 if the creator is not a member of the inbox, unless schedule-creator=off', async ({
-    emulator,
-  }) => {
+  it('answers 400 if the creator is not in the inbox, unless schedule-creator=off', async ({ emulator }) => {
     const inbox = emulator.team.inboxes()[1];
     const outsider = emulator.team.users().find(({ id }) => inbox?.members.includes(id) === false);
     const by = (userId: unknown) => create(emulator, { inbox_id: inbox?.id, user_id: userId });
@@ -182,15 +180,17 @@ describe('the emulator with scheduled messages', () => {
   it.each([
     ['refused', 'shown', 400, 200],
     ['missing', 'missing', 404, 404],
-  ] as const)('if sent (sent-change=%s, sent-read=%s), PUT gets %i, GET %i', (change, read, changed, seen) =>
-    withEmulator({ variants: { 'sent-change': change, 'sent-read': read } }, async (emulator) => {
-      const { id } = (await create(emulator, { execute_at: quarter(3) })).json as { id: number };
-      const request = requestOf(emulator, { execute_at: quarter(8) });
-      emulator.clock.advance(3 * quarterHourMs);
-      expect((await later(emulator, `DELETE /v1/schedule/${id}`)).status).toBe(changed);
-      expect((await later(emulator, `PUT /v1/schedule/${id}`, request)).status).toBe(changed);
-      expect((await later(emulator, `GET /v1/schedule/${id}`)).status).toBe(seen);
-    }),
+  ] as const)(
+    'with sent-change=%s and sent-read=%s, a sent message answers PUT and DELETE with %i, and GET with %i',
+    (change, read, changed, seen) =>
+      withEmulator({ variants: { 'sent-change': change, 'sent-read': read } }, async (emulator) => {
+        const { id } = (await create(emulator, { execute_at: quarter(3) })).json as { id: number };
+        const request = requestOf(emulator, { execute_at: quarter(8) });
+        emulator.clock.advance(3 * quarterHourMs);
+        expect((await later(emulator, `DELETE /v1/schedule/${id}`)).status).toBe(changed);
+        expect((await later(emulator, `PUT /v1/schedule/${id}`, request)).status).toBe(changed);
+        expect((await later(emulator, `GET /v1/schedule/${id}`)).status).toBe(seen);
+      }),
   );
 
   it('shows a cancelled message as deleted if cancelled-read=shown', () =>
@@ -250,7 +250,7 @@ describe('the emulator with scheduled messages', () => {
 });
 
 describe('tags, surveys and conversations', () => {
-  it('same-tag lets POST /v1/tag repeat, return or refuse an existing name', async ({ emulator, ask }) => {
+  it('POST /v1/tag copies, returns or refuses a known tag, as same-tag sets', async ({ emulator, ask }) => {
     const first = (await ask('POST /v1/tag', { tag: 'New' })).json as { id: number };
     expect(first).toMatchObject({ rev: 1, uuid: expect.any(String) as string });
     expect((await ask(`GET /v1/tag/${first.id}`)).json).toMatchObject({
@@ -273,7 +273,7 @@ describe('tags, surveys and conversations', () => {
     ['any-spaces', [' VIP  Club ']],
     ['any-form', []],
     ['any', [' vip  club', 'VIP CLUB', ' VIP  Club ']],
-  ] as const)('POST /v1/tag returns the existing tag only for names equal by tag-names=%s', (names, like) =>
+  ] as const)('POST /v1/tag returns an existing tag if the names are equal by tag-names=%s', (names, like) =>
     withEmulator({ tags: 0, variants: { 'same-tag': 'existing', 'tag-names': names } }, async (emulator) => {
       const make = async (tag: string) =>
         ((await call(emulator, 'POST /v1/tag', { tag })).json as { id: number }).id;
@@ -284,7 +284,7 @@ describe('tags, surveys and conversations', () => {
     }),
   );
 
-  it('tag and survey answer 404 to an unknown id, and 400 to a bad id', async ({ ask }) => {
+  it('GET tag and survey answer 404 to unknown ids, and 400 to non-numbers', async ({ ask }) => {
     for (const path of ['/v1/tag', '/v1/survey']) {
       const [row] = (await ask(`POST ${path}s`)).json as { id: number }[];
       expect((await ask(`GET ${path}/${row?.id}`)).json).toEqual(row);
@@ -293,7 +293,7 @@ describe('tags, surveys and conversations', () => {
     }
   });
 
-  it('conversations/read answers 400 without a known inbox and a known user', async ({ emulator, ask }) => {
+  it('conversations/read answers 400 if the inbox or the user is unknown', async ({ emulator, ask }) => {
     const body = {
       inbox_id: emulator.team.inboxes()[0]?.id,
       user_id: emulator.team.users()[0]?.id,

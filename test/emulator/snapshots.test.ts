@@ -34,7 +34,7 @@ async function fill(emulator: Emulator): Promise<void> {
 const textOf = (emulator: Emulator) => JSON.stringify(emulator.snapshot());
 
 describe('the state file of the emulator', () => {
-  it('the state file differs only in the lines of rows that have changed', async () => {
+  it('the state file changes only in the lines of the rows that were edited', async () => {
     const stateFile = join(directory, 'state.json');
     const text = () => readFileSync(stateFile, 'utf8');
     await withEmulator({ stateFile, apiKey: 'legacy' }, fill);

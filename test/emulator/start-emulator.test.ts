@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 
 describe('startEmulator', () => {
-  it('serves a team to callers with a token, and stops when its `using` block ends', async () => {
+  it('serves a team to callers with a token, and stops when the `using` block of the emulator ends', async () => {
     let url = '';
     {
       await using service = await startEmulator({ users: 50 });
@@ -23,7 +23,7 @@ describe('startEmulator', () => {
     await expect(fetch(url)).rejects.toThrow('fetch failed');
   });
 
-  it('gives out tokens that are valid even after a test has moved the emulator’s clock', async () => {
+  it('creates tokens that are valid even after a test has moved the emulator’s clock', async () => {
     await using service = await startEmulator({ users: 1 });
     service.clock.advance(3_600_000);
     const headers = { authorization: `Bearer ${service.team.token()}` };

@@ -23,9 +23,7 @@ describe('GET /v1/users/get', () => {
     expect(users(await get(emulator, { email: [`${one?.email?.toUpperCase()}`] }))).toEqual([]);
   });
 
-  it('accepts null, [] and {} in a body, and answers 400 to a filter of the wrong type', async ({
-    emulator,
-  }) => {
+  it('accepts null, [] and {} in a body, but answers 400 to a mistyped filter', async ({ emulator }) => {
     expect(users(await get(emulator, { email: [null] }))).toEqual([]);
     expect(users(await get(emulator, []))).toHaveLength(20);
     expect(users(await get(emulator, {}))).toHaveLength(20);
@@ -34,7 +32,7 @@ describe('GET /v1/users/get', () => {
     }
   });
 
-  it('without a filter, answers as many users as unfiltered-users sets, or 400', async ({ emulator }) => {
+  it('without a filter, returns as many users as unfiltered-users sets, or 400', async ({ emulator }) => {
     emulator.setVariants({ 'unfiltered-users': 'none' });
     expect(users(await get(emulator, {}))).toEqual([]);
     emulator.setVariants({ 'unfiltered-users': 7 });
@@ -70,7 +68,7 @@ describe('GET /v1/users/get', () => {
 });
 
 describe('POST /v1/users/update', () => {
-  it('empties the half of a name that an update does not send', async ({ emulator }) => {
+  it('if an update sends only one half of a name, empties the other half', async ({ emulator }) => {
     const { id } = emulator.team.addUser({ first: 'Anne Marie', last: 'Berg' });
     const answer = await update(emulator, { id, first_name: 'Anna' });
     expect(users(answer)).toMatchObject([{ id, name: 'Anna' }]);
@@ -163,7 +161,7 @@ describe('the methods of the emulator and its team', () => {
     expect(users(await get(emulator, { email: ['o@x.org'] }))).toHaveLength(1);
   });
 
-  it('runs hooks before and after the n-th request to a path, and rewrites bodies', async ({
+  it('runs hooks before and after the n-th request to a path, and rewrites answers', async ({
     emulator,
     ask,
   }) => {

@@ -13,7 +13,7 @@ import { call, secretOf, token } from './call.ts';
 import { withEmulator } from './with-emulator.ts';
 
 describe('parseVariants', () => {
-  it('parses names and values, reads numbers as numbers, and takes the last of two values', () => {
+  it('parses names and values, returns numbers as numbers, and the last value of a repeated name', () => {
     expect(
       parseVariants(['pages=base-1', ' order = oldest-first ', 'limit-cap=12', 'limit-cap=none']),
     ).toEqual({
@@ -138,7 +138,7 @@ describe('an emulator with a variant', () => {
         .map((value) => [name, value] as const);
     });
 
-  it('two emulators without variants give the same answers', async () => {
+  it('two emulators with default variants give the same answers', async () => {
     expect(await lookWith({})).toEqual(await lookWith({}));
   });
 

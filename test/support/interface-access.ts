@@ -5,7 +5,7 @@ const jwt = 'Authentication: API Secret JWT';
 const signed: Proof = ['service/client.test.ts', 'sends %s by its method and path, with a signed token'];
 const refused: Proof = [
   'emulator/authentication.test.ts',
-  'answers 401 "Unauthorized" to a missing, malformed or expired token',
+  'answers 401 to a missing, malformed, forged or expired token',
 ];
 const accepted: Proof = [
   'emulator/authentication.test.ts',
@@ -69,10 +69,7 @@ const authentication: readonly Row[] = [
         'service/token.test.ts',
         'makes a new token after four minutes even if the wall clock was set back (N21, R8, S40)',
       ],
-      [
-        'emulator/faults.test.ts',
-        'the fault clock-skew moves the Date header and the time by which tokens expire',
-      ],
+      ['emulator/faults.test.ts', 'the fault clock-skew moves the Date header and the expiry of tokens'],
       conforms('the service accepts a token twice, and with further claims'),
     ],
   }),
@@ -104,7 +101,7 @@ const authentication: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', 'once the service refuses the %s secret, signs with the %s secret (N20)'],
       ['system/check.test.ts', 'reports when a run last needed each of two secrets (S44)'],
-      ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third'],
+      ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third secret'],
     ],
   }),
   rule('Authentication: legacy key', 'the team API key as the Bearer', {
@@ -163,7 +160,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/wire/endpoint.ts', 'notFound'],
     tests: [
       ['service/client.test.ts', 'reading one %s returns null after a 404, and fails after a 403'],
-      ['emulator/schedules.test.ts', 'tag and survey answer 404 to an unknown id, and 400 to a bad id'],
+      ['emulator/schedules.test.ts', 'GET tag and survey answer 404 to unknown ids, and 400 to non-numbers'],
     ],
     status: '404',
   }),
@@ -186,7 +183,10 @@ const errors: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', 'parseRetryAfter reads seconds or a date, and returns null for nonsense'],
       ['service/faults.test.ts', 'choosePauseMs returns 1 s to 15 min for any text in Retry-After (N17)'],
-      ['emulator/authentication.test.ts', 'variant retry-after sets the header, rate-window the minute'],
+      [
+        'emulator/authentication.test.ts',
+        'the variant retry-after sets the Retry-After header, and rate-window sets how the limit refills',
+      ],
     ],
     variants: ['retry-after'],
   }),
@@ -246,17 +246,14 @@ const limits: readonly Row[] = [
         'service/token.test.ts',
         'makes a new token after four minutes even if the wall clock was set back (N21, R8, S40)',
       ],
-      [
-        'emulator/faults.test.ts',
-        'the fault clock-skew moves the Date header and the time by which tokens expire',
-      ],
+      ['emulator/faults.test.ts', 'the fault clock-skew moves the Date header and the expiry of tokens'],
     ],
   }),
   rule('Limits', 'at most 2 API Secrets', {
     client: ['service/token.ts', 'Credentials.next', 'accepts one current and one next secret'],
     emulator: ['emulator/rules/create-teams.ts', 'teamOf'],
     tests: [
-      ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third'],
+      ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third secret'],
       ['service/faults.test.ts', 'the client fails a write if the service refuses both secrets (N19)'],
     ],
   }),
@@ -270,7 +267,7 @@ const limits: readonly Row[] = [
         'service/pages.test.ts',
         'reads all rows if a page has at most %i rows, but page numbers count the requested size (A6)',
       ],
-      ['emulator/pages.test.ts', 'listings return 30 rows by default, and at most limit-cap rows or a 400'],
+      ['emulator/pages.test.ts', 'listings return 30 rows by default, and never more rows than limit-cap'],
     ],
     variants: ['limit-cap', 'over-cap'],
   }),
@@ -290,10 +287,7 @@ const versioning: readonly Row[] = [
     emulator: ['emulator/wire/open-api.ts', 'openApiDocument.version'],
     tests: [
       signed,
-      [
-        'emulator/open-api.test.ts',
-        'matches the committed file (UPDATE_OPENAPI=1 writes it; format it then)',
-      ],
+      ['emulator/open-api.test.ts', 'equals docs/openapi.json (UPDATE_OPENAPI=1 writes it, unformatted)'],
     ],
   }),
   rule('Versioning', '2. the legacy key is planned for deprecation', {

@@ -100,7 +100,7 @@ export const endpointRows: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'perform.id'],
     tests: [
       ['service/wire.test.ts', 'decodeOne reads the requested tag, and throws for another id, a list, a NUL'],
-      ['emulator/schedules.test.ts', 'tag and survey answer 404 to an unknown id, and 400 to a bad id'],
+      ['emulator/schedules.test.ts', 'GET tag and survey answer 404 to unknown ids, and 400 to non-numbers'],
     ],
     field: { at: withId.map((operation) => `${operation} path`), path: 'id', type: 'integer' },
   },
@@ -112,7 +112,7 @@ export const endpointRows: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', 'accepts up to 15 digits, as a JSON number or a JSON string: %s (N4)'],
       ['service/faults.test.ts', 'rejects all but 1 to 15 digits without a leading zero: %s (N4)'],
-      ['emulator/pages.test.ts', 'answers the segment’s count as a string, or integer if count-body=integer'],
+      ['emulator/pages.test.ts', 'returns a filtered count as a string, or as integer if count-body=integer'],
     ],
     variants: ['count-body'],
     field: { at: ['POST /v1/contacts/count response'], path: '', type: 'string' },
@@ -127,7 +127,7 @@ export const endpointRows: readonly Row[] = [
         'service/wire.test.ts',
         'decodeString throws if the answer is not a string, or not the expected string',
       ],
-      ['emulator/schedules.test.ts', 'conversations/read answers 400 without a known inbox and a known user'],
+      ['emulator/schedules.test.ts', 'conversations/read answers 400 if the inbox or the user is unknown'],
     ],
     field: { at: ['POST /v1/conversations/read response'], path: '', type: 'string' },
   },
@@ -138,7 +138,7 @@ export const endpointRows: readonly Row[] = [
     emulator: ['emulator/wire/answer-schemas.ts', 'cancelled'],
     tests: [
       ['service/client.test.ts', 'cancelSchedule() fails if the service answers another string than `ok`'],
-      ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, and then answers 404'],
+      ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, which then gets 404'],
     ],
     field: { at: ['DELETE /v1/schedule/{id} response'], path: '', type: 'string' },
   },

@@ -10,7 +10,7 @@ export const noteRows: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', 'limits GETs with a body to %i connections, its concurrency (N14)'],
       ['emulator/users.test.ts', 'returns the users whose email or phone is in the body of the GET'],
-      ['emulator/empty-objects.test.ts', 'accepts [] for an empty object unless empty-list=refused: %s %j'],
+      ['emulator/empty-objects.test.ts', 'accepts [] for {}, but answers 400 if empty-list=refused: %s %j'],
     ],
     variants: ['email-lookup'],
   }),
@@ -22,8 +22,13 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
+<<<<<<< HEAD
       ['emulator/users.test.ts', 'without a filter, answers as many users as unfiltered-users sets, or 400'],
       ['system/check.test.ts', 'finds service variant %j by probe "%s", and reports %j'],
+=======
+      ['emulator/users.test.ts', 'without a filter, returns as many users as unfiltered-users sets, or 400'],
+      ['system/check.test.ts', 'detects the variant %j by the probe "%s", and reports %j'],
+>>>>>>> 1ba0d1a2 (test: name condition and answer in titles of the emulator)
       ['system/variants.test.ts', 'musterd › mirrors a service with %j, and writes nothing when run again'],
     ],
     variants: ['unfiltered-users', 'member-extras'],
@@ -32,7 +37,7 @@ export const noteRows: readonly Row[] = [
     client: ['model/user.ts', 'UserPatch', 'has no field for half a name'],
     emulator: ['emulator/rules/update-user.ts', 'nameEdit'],
     tests: [
-      ['emulator/users.test.ts', 'empties the half of a name that an update does not send'],
+      ['emulator/users.test.ts', 'if an update sends only one half of a name, empties the other half'],
       [
         'service/wire.test.ts',
         'encodeUserPatch writes only changed fields, and of a phone only the digits (S71)',
@@ -76,7 +81,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'createSchedule.local_id'],
     tests: [
       ['service/client.test.ts', 'createSchedule sends a schedule for the allowed time %s'],
-      ['emulator/schedules.test.ts', 'creates one message for each local_id, unless local-id=ignored'],
+      ['emulator/schedules.test.ts', 'creates one message for two equal local_ids, unless local-id=ignored'],
     ],
     variants: ['local-id'],
   }),
@@ -89,7 +94,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
     tests: [
       ['service/client.test.ts', 'createSchedule, replaceSchedule › reject a schedule with %s unsent'],
-      ['emulator/schedules.test.ts', 'accepts each kind of target, and any time if grid and margin are off'],
+      ['emulator/schedules.test.ts', 'accepts each kind of recipient, and any time without grid and margin'],
     ],
     variants: ['schedule-grid', 'schedule-margin'],
   }),
@@ -102,7 +107,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/page.ts', 'PageQuery', 'sends no `order`, and relies on no order'],
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
-      ['emulator/pages.test.ts', 'listings sort newest first or by `order`, and may refuse an unknown order'],
+      ['emulator/pages.test.ts', 'listings sort newest first or by `order`; unknown-order=refuse gives 400'],
       ['service/emulator.test.ts', 'the emulator › %s: calls succeed, or a list is marked incomplete'],
     ],
     variants: ['order', 'unknown-order'],
@@ -112,7 +117,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
-      ['emulator/pages.test.ts', 'listings return 30 rows by default, and at most limit-cap rows or a 400'],
+      ['emulator/pages.test.ts', 'listings return 30 rows by default, and never more rows than limit-cap'],
     ],
     variants: ['default-limit'],
   }),
@@ -121,7 +126,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
       ['service/pages.test.ts', 'two reads return all rows, for any number of rows and any page limit (A6)'],
-      ['emulator/pages.test.ts', 'listings return the page of each number as the variant pages=%s defines'],
+      ['emulator/pages.test.ts', 'with pages=%s, listings return for pages 0, 1, 2 and so on the rows %j'],
       ['emulator/pages.test.ts', 'the variant survey-pages sets the first page number of surveys only'],
     ],
     variants: ['pages', 'field-pages', 'survey-pages'],

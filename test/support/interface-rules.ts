@@ -9,7 +9,7 @@ const general: readonly Row[] = [
       conforms('each reading endpoint answers 200 with JSON'),
       ['service/faults.test.ts', 'a read rejects "%s", and accepts it with the setting anyContentType (N10)'],
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
-      ['emulator/empty-objects.test.ts', 'accepts [] for an empty object unless empty-list=refused: %s %j'],
+      ['emulator/empty-objects.test.ts', 'accepts [] for {}, but answers 400 if empty-list=refused: %s %j'],
     ],
     variants: ['empty-list'],
   }),
@@ -19,7 +19,7 @@ const general: readonly Row[] = [
     tests: [
       ['service/client.test.ts', 'checkBaseUrl rejects remote http, a login, a query or no URL: "%s"'],
       ['service/faults.test.ts', 'the client trusts a private authority whose certificate is in caFile'],
-      ['emulator/emulator.test.ts', 'rejects plain HTTP, and resets a TLS connection at the fault reset-in'],
+      ['emulator/emulator.test.ts', 'rejects plain HTTP, and resets a TLS connection for the fault reset-in'],
       ['emulator/emulator.test.ts', 'refuses to start with plain HTTP except on loopback'],
     ],
   }),
@@ -48,7 +48,7 @@ const general: readonly Row[] = [
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
       ['emulator/schedules.test.ts', 'answers 400 to a message if a required field is missing or wrong'],
-      ['emulator/schedules.test.ts', 'conversations/read answers 400 without a known inbox and a known user'],
+      ['emulator/schedules.test.ts', 'conversations/read answers 400 if the inbox or the user is unknown'],
     ],
   }),
   rule('General rules', '4. inbox ids come from the inbox listing', {
@@ -127,7 +127,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
       ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'],
-      ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, and then answers 404'],
+      ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, which then gets 404'],
     ],
     variants: ['schedule-answer'],
   }),
@@ -136,7 +136,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/rules/count-contacts.ts', 'countMatching', 'returns a count for each combination'],
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
-      ['emulator/pages.test.ts', 'answers the segment’s count as a string, or integer if count-body=integer'],
+      ['emulator/pages.test.ts', 'returns a filtered count as a string, or as integer if count-body=integer'],
     ],
   }),
   rule('Other shapes', '`rev` and `op` are on synchronised resources', {
@@ -181,7 +181,7 @@ const open: readonly Row[] = [
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'],
-      ['emulator/pages.test.ts', 'returns no row twice, but skips rows with equal timestamps (%s digits)'],
+      ['emulator/pages.test.ts', 'returns no row twice, but skips rows at the cursor’s time (%s digits)'],
     ],
     variants: ['fraction'],
   }),
@@ -204,7 +204,10 @@ const open: readonly Row[] = [
     ],
     tests: [
       ['service/client.test.ts', 'reading one %s returns null after a 404, and fails after a 403'],
-      ['emulator/schedules.test.ts', 'if sent (sent-change=%s, sent-read=%s), PUT gets %i, GET %i'],
+      [
+        'emulator/schedules.test.ts',
+        'with sent-change=%s and sent-read=%s, a sent message answers PUT and DELETE with %i, and GET with %i',
+      ],
       ['emulator/schedules.test.ts', 'shows a cancelled message as deleted if cancelled-read=shown'],
     ],
     variants: ['sent-change', 'sent-read', 'cancelled-read'],
