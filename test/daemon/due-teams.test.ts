@@ -34,7 +34,7 @@ describe('the search for due teams', () => {
     });
   });
 
-  it('offers every due team without waiting until an earlier offer is taken', async () => {
+  it('offers every due team to the queue without waiting until the queue takes an earlier team', async () => {
     due = ['team 1', 'team 2', 'team 3'];
     const look = teams.look();
     await new Promise((resolve) => setImmediate(resolve));
@@ -68,7 +68,7 @@ describe('the search for due teams', () => {
     expect(await teams.look()).toBe(1_000);
   });
 
-  it('queries once more if a wake comes during a query', async () => {
+  it('queries a second time if a wake comes during a query', async () => {
     isWoken = true;
     expect(await teams.look()).toBe(20 * lookMs);
     expect(await teams.look()).toBe(20 * lookMs);
@@ -76,7 +76,7 @@ describe('the search for due teams', () => {
     expect(await teams.look()).toBe(longestSleepMs - lookMs);
   });
 
-  it('queries when the next team is due, and again a second after a failed query', async () => {
+  it('queries when the next team is due, and one second after a failed query', async () => {
     nextMs = 3_000;
     expect(await teams.look()).toBe(3_000 - lookMs);
     now += 3_000;

@@ -55,7 +55,7 @@ describe('the search for edited teams', () => {
     return await pass(50);
   };
 
-  it('offers an edited team 50 ms after its first edit, without a query', async () => {
+  it('offers an edited team to the queue 50 ms after the first edit, without a query of the database', async () => {
     edited.note('a');
     expect(await pass(30)).toBe(20);
     edited.note('a');
@@ -65,7 +65,7 @@ describe('the search for edited teams', () => {
     expect([offered, asked]).toEqual([['a'], []]);
   });
 
-  it('offers an edited team again if an earlier run of it ends during the offer', async () => {
+  it('offers an edited team again if the queue refuses the team and its earlier run ends during the offer', async () => {
     isFree = false;
     fresh = { isFresh: true };
     onOffer = () => edited.done('a', true);
@@ -98,7 +98,7 @@ describe('the search for edited teams', () => {
     expect(asked).toEqual([['a']]);
   });
 
-  it('offers a team after the wait for its edits, even if a run of the team ends meanwhile', async () => {
+  it('offers a team only after the wait for its edits, even if a run of the team ends earlier', async () => {
     fresh = { isFresh: true, triedForMs: 100 };
     await edit();
     expect(await edit()).toBe(400);
@@ -109,7 +109,7 @@ describe('the search for edited teams', () => {
     expect(offered).toEqual(['a', 'a']);
   });
 
-  it('queries a team that is edited just after a push, and offers it 500 ms after the push', async () => {
+  it('queries a team that is edited just after a push, and offers the team 500 ms after the push', async () => {
     await edit();
     edited.done('a', true);
     fresh = { isFresh: true, triedForMs: 300 };
@@ -135,7 +135,7 @@ describe('the search for edited teams', () => {
     expect(asked).toEqual([['a'], ['a']]);
   });
 
-  it('queries a team as soon as a run ends if a person edited the team during the run', async () => {
+  it('queries a team as soon as its run ends if a person edited the team during the run', async () => {
     isFree = false;
     await edit();
     isFree = true;
@@ -150,7 +150,7 @@ describe('the search for edited teams', () => {
     expect(asked).toEqual([['a'], ['a'], ['a']]);
   });
 
-  it('queries all teams after an edit of an unknown team, and again after 30 s', async () => {
+  it('queries all teams after an edit whose team is unknown, and again after 30 s', async () => {
     fresh = { isFresh: true };
     edited.noteAny();
     await pass(0);
@@ -163,7 +163,7 @@ describe('the search for edited teams', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('queries edited teams less often if a query takes long: for at most a sixtieth of the time', async () => {
+  it('waits so long after a slow query that queries take at most a sixtieth of the time', async () => {
     onAsked = () => {
       now += 10_000;
     };

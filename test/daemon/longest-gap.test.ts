@@ -33,7 +33,7 @@ describe('longestGapMs', () => {
     ['0 0 1 * *', 31 * day],
     ['30 4 29 2 *', (8 * 365 + 1) * day],
     ['0 0 * * 5L', 35 * day],
-  ] as const)('returns the longest gap of %s as %i ms', (expression, expected) => {
+  ] as const)('returns for the schedule %s a longest gap of %i ms', (expression, expected) => {
     expect(longestGapMs(expression)).toBe(expected);
   });
 
@@ -47,12 +47,12 @@ describe('longestGapMs', () => {
     expect(asked.mock.calls.length).toBe(0);
   });
 
-  it('returns infinity for a time that never comes', () => {
+  it('returns infinity for a schedule whose time never comes', () => {
     expect(longestGapMs('0 0 5 * 1#2')).toBe(Number.POSITIVE_INFINITY);
   });
 
   it.each(['7,12,40 3,4,22 * * 2,4', '0 0,12 1-5 * *', '30 15 10-12 * * 0', '5 5 */6 * * *'])(
-    'returns the longest gap between two fires of %s',
+    'returns the longest gap between two fires of the schedule %s',
     (expression) => {
       const task = createTask(expression, () => {}, { timezone: 'UTC' });
       const fires = task.getNextRuns(1_000).map((fire) => fire.getTime());

@@ -58,7 +58,7 @@ async function createStage(given: Partial<LoopOptions> = {}) {
 }
 
 describe('the loop', () => {
-  it('runs the edits of a team that new settings add', async () => {
+  it('runs an edited team that a reload of the settings has added', async () => {
     const { loop, edited, runs, asked, looks } = await createStage();
     edited.add('north');
     loop.edited('north');
@@ -72,7 +72,7 @@ describe('the loop', () => {
     expect(runs).toEqual(['north', 'south']);
   });
 
-  it('begins no run if the turn of a team comes while the loop closes', async () => {
+  it('begins no run of an edited team if its turn in the queue comes while the loop closes', async () => {
     let work: TeamWork = () => Promise.resolve();
     const createQueue: LoopOptions['createQueue'] = (given) => {
       work = given;

@@ -93,7 +93,7 @@ describe('metrics of the database', () => {
     });
   });
 
-  it('a scrape leaves out a series whose row is gone', async () => {
+  it('a scrape omits a series once its row is gone from the database', async () => {
     let read = standings;
     const metrics = open({ readStandings: async () => read, readHeld: async () => [] });
     await scrape(metrics);
@@ -169,7 +169,7 @@ describe('while the database is away', () => {
 });
 
 describe('metrics of the process', () => {
-  it('metrics count each event of the service and of runs', async () => {
+  it('metrics count requests, throttling, runs, changes and queries, without ids of users or requests', async () => {
     const metrics = open();
     const events: readonly ServiceEvent[] = [
       request(),
@@ -326,7 +326,7 @@ describe('the text of the metrics', () => {
     }
   });
 
-  it('two createMetrics work in one process, and let the process end', () => {
+  it('two metrics from createMetrics work in one process, and let the process exit', () => {
     const program = `
       const { createMetrics } = await import('./src/daemon/metrics.ts');
       const metrics = createMetrics({ readStandings: async () => [] });

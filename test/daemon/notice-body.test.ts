@@ -76,7 +76,7 @@ describe('describeNotice', () => {
   const of = (event: TeamEvent, more: Partial<Notice> = {}, other: Partial<TeamFacts> = {}) =>
     describeNotice(event, { ...standing, ...more }, { ...facts, ...other });
 
-  it('lists the groups whose runs fail, or the groups without a complete run for too long', () => {
+  it('lists the failed groups if the event is failing, and the stale groups if the event is stale', () => {
     expect(of('failing')).toMatchObject({
       text: `north: since ${since}, runs do not complete: users failed (service), listings partial\n\`musterd --team north status\``,
       groups: [
@@ -129,7 +129,7 @@ describe('describeNotice', () => {
     });
   });
 
-  it('gives the end of each event a different text', () => {
+  it('returns a different text for the end of each event', () => {
     const texts = teamEvents.map((event) => describeNotice(event, over, facts).text);
     expect(new Set(texts).size).toBe(teamEvents.length);
     for (const text of texts) expect(text).toMatch(/^north: .* (again|any more), after 2026/);
@@ -170,7 +170,7 @@ describe('stepsOf', () => {
       before?.id,
     ]);
 
-  it('returns the events of each team, and counts only held fields that wait for a person', () => {
+  it('returns the events of each team, without fields that are held on request, rejected or in a batch', () => {
     const ago = sinceMs - 60_000;
     expect(steps()).toEqual([
       ['north failing', true, ago, undefined],
@@ -184,7 +184,7 @@ describe('stepsOf', () => {
     ]);
   });
 
-  it('reports a mirror at another address, and leaves out its batches and held fields', () => {
+  it('reports that a mirror is at another address, and omits the batches and held fields of this mirror', () => {
     const ago = sinceMs - 60_000;
     expect(steps({ placing: moved })).toEqual([
       ['north failing', true, ago, undefined],

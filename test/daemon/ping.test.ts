@@ -27,7 +27,7 @@ function open(urls: Readonly<Record<string, string>>, options: Partial<PingOptio
 
 const complete = { groups: ['users'], outcome: 'complete' } as const;
 
-test('the ping calls its address only after a complete run of the users', async () => {
+test('the ping calls the address of a team only after a complete run of the team’s users', async () => {
   const { url, calls } = await watch((_, response) => response.end('OK'));
   const { ping, warnings } = open({ harbour: url });
   for (const outcome of ['partial', 'failed', 'refused', 'running']) {
@@ -60,7 +60,7 @@ test('the ping makes one call at a time for each team, and calls for two teams i
   expect(warnings).toEqual([]);
 });
 
-test('the ping stops at a redirect, and warns about a failed call without its address', async () => {
+test('the ping does not follow a redirect, and warns about a failed call without naming the address', async () => {
   const { url, calls } = await watch((_, response) => {
     response.writeHead(302, { location: '/elsewhere' }).end();
   });
@@ -75,7 +75,7 @@ test('the ping stops at a redirect, and warns about a failed call without its ad
   expect(JSON.stringify(warnings)).not.toContain('secret-word');
 });
 
-test('the ping gives up after its timeout, and at once when it is closed', async () => {
+test('the ping ends a call after the timeout, with a warning, or as soon as the ping is closed', async () => {
   const silent = await watch(() => undefined);
   const slow = open({ harbour: silent.url }, { timeoutMs: 50 });
   await slow.ping.onRun('harbour', complete);
@@ -101,7 +101,7 @@ test.each([
   ['https://name:secret-word@alarms.example.net/', false],
   ['file:///secret-word', false],
   ['secret-word', false],
-])('createPing accepts only https, or http on loopback, without a login: %s (%s)', (url, valid) => {
+])('createPing accepts https, or http on loopback, if the address has no login: %s (%s)', (url, valid) => {
   const make = () => open({ harbour: url });
   if (valid) expect(make).not.toThrow();
   else {

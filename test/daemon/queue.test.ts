@@ -22,7 +22,7 @@ function createWork() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the queue of one process', () => {
-  it('works on two teams at once in the order of offers, and refuses a team it already has', async () => {
+  it('works on two teams at once in the order of offers, and refuses a team that is already in the queue', async () => {
     const { work, order, under } = createWork();
     const queue = createProcessQueue(2, work);
     expect(await Promise.all(['a', 'b', 'c', 'd'].map((team) => queue.offer(team)))).toEqual([

@@ -24,7 +24,7 @@ describe('backOffMs', () => {
     [1_000, 5 * minute, 60 * minute],
     [2, 24 * 60 * minute, 60 * minute],
     [9, 0, 0],
-  ])('after %i failures of a group with %i ms between two runs, returns %i ms', (failures, gapMs, is) => {
+  ])('after %i failures of a group run each %i ms, returns a delay of %i ms', (failures, gapMs, is) => {
     expect(backOffMs(failures, gapMs)).toBe(is);
   });
 });
@@ -71,7 +71,7 @@ it.each([
   [new MusterdError('mirror', ''), true, undefined],
   [new MusterdError('mirror', ''), false, 'busy'],
   [new Error('unforeseen'), true, undefined],
-])('endOfInterrupted returns undefined only if a begun run failed: %s, %s: %s', (error, begun, end) => {
+])('endOfInterrupted returns undefined for a run that began and failed: %s, %s: %s', (error, begun, end) => {
   expect(endOfInterrupted(error, begun)).toBe(end);
 });
 
@@ -105,7 +105,7 @@ describe('workOn', () => {
     return { asked, groups, delayMs: next[0]?.delayMs };
   };
 
-  it('delays the next run by the number of failures, and reads the number only after a failure', async () => {
+  it('reads the number of failures, and delays the next run by this number, only after a failed run', async () => {
     expect(await nextAfter('failed')).toMatchObject({ asked: ['a'], delayMs: backOffMs(3, 5 * minute) });
     expect(await nextAfter('complete')).toMatchObject({ asked: [], delayMs: minute });
     expect(await nextAfter('partial')).toMatchObject({ asked: [], delayMs: minute });
@@ -122,12 +122,12 @@ describe('workOn', () => {
     [[], edited, ['edits']],
     [[], { ...edited, isFresh: false }, []],
     [[], { ...edited, failures: 13 }, []],
-  ])('runs due groups, and fresh edits alone if users are not due: %j', async (due, edits, groups) => {
+  ])('runs the due groups, and fresh edits too if users are not due: %j', async (due, edits, groups) => {
     expect((await nextAfter('complete', due, edits)).groups).toEqual(groups);
   });
 });
 
-describe('the mark of seen edits, which only a complete run without a decision moves', () => {
+describe('the mark of seen edits, moved only by a complete run without a decision', () => {
   /** One team's mark, as the database keeps it: over none a mark is noted only where that is asked for. */
   const workWith = async (before: string | null, decides: boolean, end: RunEnd) => {
     let mark = before;
@@ -167,7 +167,7 @@ describe('the mark of seen edits, which only a complete run without a decision m
     [null, true, 'refused', everyEdit, null],
     ['7:7:', false, 'postponed', '7:7:', null],
     ['7:7:', false, 'partial', '7:7:', '7:7:'],
-  ])('mark %s, decision %s: a %s run reads %s, leaves %s', async (before, decides, end, seen, after) => {
+  ])('mark %s, decision %s: a %s run reads %s and leaves %s', async (before, decides, end, seen, after) => {
     expect(await workWith(before, decides, end)).toEqual({ seen: [seen], after });
   });
 });

@@ -52,7 +52,7 @@ describe('a schedule', () => {
 });
 
 describe('validateSchedule', () => {
-  it('accepts a cron expression, and explains why a text or a date that never comes is wrong', () => {
+  it('accepts a cron expression, and returns an error for any other text and for a date that never comes', () => {
     expect(validateSchedule('*/15 * * * *')).toBeUndefined();
     expect(validateSchedule('often')).toMatch(/^a cron expression, not "often" \(.+\)$/);
     expect(validateSchedule('0 0 5 * 1#2')).toBe('an expression with a future time, not "0 0 5 * 1#2"');

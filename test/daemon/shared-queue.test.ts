@@ -47,7 +47,7 @@ describe('the queue that daemons share', () => {
     expect(seen.filter((text) => text.includes('advisory'))).toEqual([]);
   });
 
-  it('inserts teams that are offered together by one statement, and works on each team once', async () => {
+  it('uses one statement to insert all teams that are offered at once, and works on each team once', async () => {
     sent.take();
     const taken = await Promise.all([...teams, ...teams].map((team) => queue.offer(team)));
     expect(taken).toEqual([...teams.map(() => true), ...teams.map(() => false)]);
@@ -57,7 +57,7 @@ describe('the queue that daemons share', () => {
     expect(sent.take().filter((text) => /insert into musterd_queue\.job/i.test(text))).toHaveLength(1);
   });
 
-  it('works on a team once if three daemons start at once in an empty database', async () => {
+  it('works on a team once if three daemons start at once in an empty database and all offer the team', async () => {
     const empty = await createTestDatabase();
     const offered = Promise.withResolvers<void>();
     hold = offered.promise;

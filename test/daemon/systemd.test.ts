@@ -114,21 +114,19 @@ const listening = { NOTIFY_SOCKET: '/nowhere/notify' };
 const program = '/nowhere/systemd-notify';
 
 test.each([
-  ['starts and logs nothing if NOTIFY_SOCKET is unset', { WATCHDOG_USEC: '3000' }, { program }, []],
-  [
-    'warns once if the program systemd-notify is missing',
-    listening,
-    { program },
-    [{ program, problem: 'it cannot be run' }],
-  ],
-])('%s', async (_, env, more, warned) => {
-  const { systemd, warnings } = open(env as Readonly<Record<string, string>>, more);
-  await systemd.ready();
-  await systemd.status('fine');
-  await systemd.stopping();
-  await systemd.close();
-  expect(warnings).toEqual(warned);
-});
+  ['NOTIFY_SOCKET is unset', { WATCHDOG_USEC: '3000' }, { program }, []],
+  ['the program is missing', listening, { program }, [{ program, problem: 'it cannot be run' }]],
+])(
+  'works without systemd, and warns only if the program systemd-notify is missing: %s',
+  async (_, env, more, warned) => {
+    const { systemd, warnings } = open(env as Readonly<Record<string, string>>, more);
+    await systemd.ready();
+    await systemd.status('fine');
+    await systemd.stopping();
+    await systemd.close();
+    expect(warnings).toEqual(warned);
+  },
+);
 
 test.skipIf(!canListen)('warns once about two messages if the socket of systemd does not exist', async () => {
   const { systemd, warnings } = open(listening);

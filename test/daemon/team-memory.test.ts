@@ -13,7 +13,7 @@ const team: Team = {
 };
 const [one, other] = [{ team: 'north' }, { team: 'north' }] as unknown as readonly [Config, Config];
 
-it('createTeamMemories returns a kept team for a minute, only for the same configuration', () => {
+it('createTeamMemories returns a kept team for one minute, and only to the same configuration', () => {
   let now = 1_000;
   const memoryOf = createTeamMemories(() => now);
   expect(memoryOf(one).recall()).toBeUndefined();

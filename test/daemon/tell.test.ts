@@ -7,7 +7,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { listenHere } from '../system/listen-here.ts';
 
-it('only one of three daemons posts a notice if all three begin the notice at once', async () => {
+it('only one of three daemons posts a notice if all three find the same stale team at once', async () => {
   const posted: unknown[] = [];
   const origin = await listenHere((request, response) => {
     void json(request).then((body) => {

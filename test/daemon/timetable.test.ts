@@ -12,7 +12,7 @@ describe('the timetable', () => {
     vi.useRealTimers();
   });
 
-  it('the timetable returns the time until the next run of each group, and the gap between two runs', async () => {
+  it('returns the time until the next run of each group, and the gap between two runs of this group', async () => {
     const table = await createTimetable([{ name: 'only', schedule }], () => {});
     expect(table.delayMs('only', 'users')).toBe(2.5 * minute);
     expect(table.gapMs('only', 'users')).toBe(5 * minute);
@@ -33,7 +33,7 @@ describe('the timetable', () => {
     await table.close();
   });
 
-  it('computes the next times once, however many teams share them', async () => {
+  it('computes the next time of a schedule once, however many teams share the schedule', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `team ${i}`);
     const teams = names.map((name) => ({ name, schedule: { ...schedule, users: '0 0 1 3 *' } }));
     const table = await createTimetable(teams, () => {});
@@ -56,7 +56,7 @@ describe('the timetable', () => {
     await table.close();
   });
 
-  it('ticks once at a time that many teams share', async () => {
+  it('calls back once at a time that several teams share', async () => {
     let ticks = 0;
     const teams = ['a', 'b', 'c'].map((name) => ({ name, schedule }));
     const table = await createTimetable(teams, () => {

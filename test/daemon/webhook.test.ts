@@ -21,7 +21,7 @@ const send = (url: URL, more: Partial<WebhookPost> = {}) =>
     ...more,
   });
 
-test('the webhook posts the given body, signed as Standard Webhooks specifies', async () => {
+test('the webhook posts the given body, signed as Standard Webhooks specifies if a secret is set', async () => {
   const received: { method: string | undefined; headers: IncomingMessage['headers']; body: string }[] = [];
   const url = await listen((request, response) => {
     const { method, headers } = request;
@@ -49,7 +49,7 @@ test('the webhook posts the given body, signed as Standard Webhooks specifies', 
   expect(received[2]?.headers['webhook-signature']).toBe(undefined);
 });
 
-test('readSigningKey reads the key as plain text, or as base64 after whsec_', () => {
+test('readSigningKey reads the key as plain text, or as base64 of at least 16 bytes after whsec_', () => {
   expect(readSigningKey('plain words of a key').toString()).toBe('plain words of a key');
   expect(readSigningKey('whsec_MDEyMzQ1Njc4OWFiY2RlZg==').toString()).toBe('0123456789abcdef');
   expect(readSigningKey('whsec_MDEyMzQ1Njc4OWFiY2RlZg').toString()).toBe('0123456789abcdef');
@@ -57,7 +57,7 @@ test('readSigningKey reads the key as plain text, or as base64 after whsec_', ()
     expect(() => readSigningKey(wrong)).toThrow(/^After whsec_, base64 of at least 16 bytes is expected$/);
 });
 
-test('the webhook follows no redirect, and returns before the body of the answer ends', async () => {
+test('the webhook does not follow a redirect, and returns before the body of the answer ends', async () => {
   const paths: (string | undefined)[] = [];
   const url = await listen((request, response) => {
     paths.push(request.url);
@@ -70,7 +70,7 @@ test('the webhook follows no redirect, and returns before the body of the answer
   expect(paths).toEqual(['/secret-path', '/secret-path']);
 });
 
-test('the webhook gives up at its deadline, and keeps the address out of errors', async () => {
+test('the webhook ends a call at its deadline, and leaves the address out of every error', async () => {
   const url = await listen(() => undefined);
   const late = await send(url, { signal: AbortSignal.timeout(50) }).catch(describeCallError);
   expect(late).toBe('no answer in time');

@@ -55,14 +55,14 @@ it.each(pageViews)(
 
 it.each([
   [
-    'answers 200 to a role with rights on the tables',
+    'with rights on the tables',
     (login: string) => `grant usage on schema mirror, sync, report to ${login};
       grant select, insert, update, delete on all tables in schema mirror, sync to ${login};
       grant select on all tables in schema report to ${login}`,
     200,
   ],
-  ['answers 403 to a role that may only connect', () => 'select', 403],
-] as const)('musterd page %s', async (_, grant, status) => {
+  ['that may only connect', () => 'select', 403],
+] as const)('musterd page answers $2 to a role $0', async (_, grant, status) => {
   const login = `${role}_login`;
   await database.rows(`create role ${login} login password 'secret'; ${grant(login)}`);
   const env = { DATABASE_URL: loginAt(database.url, login), MUSTERD__log__level: 'silent' };
