@@ -10,13 +10,16 @@ const hostile = fc.string({
 });
 
 describe('withoutFormula', () => {
-  it.each(['=1', '+1', '-1', '@a', '\t=1', '\r=1', '＝1', "'=1"])('puts a quote before %j', (text) => {
-    expect(withoutFormula(text)).toBe(`'${text}`);
-  });
+  it.each(['=1', '+1', '-1', '@a', '\t=1', '\r=1', '＝1', "'=1"])(
+    'puts a quote before formula %j',
+    (text) => {
+      expect(withoutFormula(text)).toBe(`'${text}`);
+    },
+  );
   it.each(['a=1', "O'Neil", "'quoted'", '1', ''])('leaves %j, which is not a formula, unchanged', (text) => {
     expect(withoutFormula(text)).toBe(text);
   });
-  it('never returns a formula, and asWritten restores any text from its result', () => {
+  it('never returns a formula, and asWritten restores the given text from the returned text', () => {
     fc.assert(fc.property(hostile, (text) => asWritten(withoutFormula(text)) === text));
     fc.assert(fc.property(hostile, (text) => !/^[=+\-@\t\r＝＋－＠]/.test(withoutFormula(text))));
   });

@@ -23,7 +23,7 @@ const hostile = fc.string({
 });
 
 describe('readTable of a file that musterd has written', () => {
-  it.each(formats)('returns any texts from %s exactly as written', async (format) => {
+  it.each(formats)('returns random texts from a %s file exactly as written', async (format) => {
     const columns = ['id', 'first_name', 'last_name'];
     const row = fc.record({
       id: fc.bigInt(1n, 2n ** 63n - 1n),
@@ -57,7 +57,7 @@ describe('readTable of CSV', () => {
     ['empty cells beyond the header', 'id,name,\n1,Anne,,\n'],
     ['no line feed at its end', 'id,name\n1,Anne'],
     ['line breaks of old machines', 'id,name\r1,Anne\r'],
-  ])('reads a table with %s', async (_, text) => {
+  ])('reads the same table from CSV with %s', async (_, text) => {
     const { columns, rows, problems } = await csv(text);
     expect({ columns, cells: rows.map(({ cells }) => cells), problems }).toEqual({
       columns: ['id', 'name'],
@@ -66,7 +66,7 @@ describe('readTable of CSV', () => {
     });
   });
 
-  it.each(['\n', '\r\n', '\r'])('gives each row its line number if lines end in %j', async (end) => {
+  it.each(['\n', '\r\n', '\r'])('returns the line number of each row if lines end in %j', async (end) => {
     const text = ['id,name', '', '1,"a', 'b"', '', '', '2,b', '3,c'].join(end);
     expect((await csv(text)).rows.map(({ line, cells }) => [line, cells[0]])).toEqual([
       [3, '1'],
@@ -94,7 +94,7 @@ describe('readTable of CSV', () => {
     }
   });
 
-  it('reports each row whose number of cells differs from the header', async () => {
+  it('reports each row that has more or fewer cells than the header', async () => {
     const { rows, problems } = await csv('id,name\n1\n2,b\n3,c,d\n');
     expect(rows.map(({ cells }) => cells[0])).toEqual(['2']);
     expect(problems).toEqual([
@@ -142,7 +142,7 @@ describe('readTable of a hostile file', () => {
         .join(''),
     ],
   ] as const)(
-    'reads 200 of 1,000 columns of %s, needed columns first, and counts the columns left out',
+    'reads 200 of 1,000 columns of %s, needed columns first, and notes how many columns it omits',
     async (format, text) => {
       const { columns, rows, notes } = await readTable(bytes(text), format, { ...wishes, isRead });
       expect([columns.length, columns[0], columns[1]]).toEqual([200, 'id', 'k0']);
@@ -156,10 +156,10 @@ describe('readTable of a hostile file', () => {
   it('makes fewer than 50,000 comparisons for two YAML rows of 2,000 keys', async () => {
     let looks = 0;
     const { some } = Array.prototype;
-    vi.spyOn(Array.prototype, 'some').mockImplementation(function (this: unknown[], test) {
+    vi.spyOn(Array.prototype, 'some').mockImplementation(function (this: unknown[], check) {
       return some.call(this, (...one) => {
         looks += 1;
-        return test(...one);
+        return check(...one);
       });
     });
     const keys = keysOf(2_000).map((key) => `${key}: 1`);
@@ -172,7 +172,7 @@ describe('readTable of a hostile file', () => {
     ['json', `[${'{"id":1},'.repeat(40_000)}{}]`],
     ['ndjson', '{"id":1}\n'.repeat(40_000)],
     ['yaml', '- id: 1\n'.repeat(10_000)],
-  ] as const)('yields to the event loop in a long %s file, and stops at an abort', async (format, text) => {
+  ] as const)('yields to the event loop in a long %s file, and stops if aborted', async (format, text) => {
     expect(await turnsAtEachLook(() => plain(format, text))).toBeGreaterThan(2);
     const controller = new AbortController();
     setImmediate(() => controller.abort(new Error('told to stop')));
@@ -204,7 +204,7 @@ describe('readTable of a hostile file', () => {
   it.each([
     ['json', `[{"id": "${'1'.repeat(1024 * 1024)}"}]`],
     ['ndjson', `{"id": "${'1'.repeat(1024 * 1024)}"}`],
-  ] as const)('reports a %s row of more than 1 MiB as a problem', async (format, text) => {
+  ] as const)('reports a %s row of more than 1 MiB as too long', async (format, text) => {
     expect((await plain(format, text)).problems).toMatchObject([
       { line: 1, reason: 'it is longer than 1 MiB' },
     ]);
@@ -236,7 +236,7 @@ describe('readTable of other formats', () => {
       '# people\n- id: 12345678901234567890\n  a: "x, [{\\" y"\n- id: true\n  b: ~\n- {id: "3"}\n',
       [2, 4, 6],
     ],
-  ] as const)('reads the values of %s as written, with their lines', async (format, text, lines) => {
+  ] as const)('reads the values of %s as written, and each row’s line', async (format, text, lines) => {
     const { columns, rows } = await plain(format, text);
     expect(columns).toEqual(['id', 'a', 'b']);
     expect(rows.map(({ cells }) => cells)).toEqual([
@@ -264,7 +264,7 @@ describe('readTable of other formats', () => {
     ['yaml', 'id: 1\n', 'This YAML is not a list of rows'],
     ['yaml', '- id: 1\n  id: 2\n', 'Line 2: this is not YAML'],
     ['yaml', '- "a\n', 'this is not YAML'],
-  ] as const)('refuses invalid %s: %.20j', async (format, text, words) => {
+  ] as const)('refuses a file with invalid %s: %.20j', async (format, text, words) => {
     await expect(plain(format, text)).rejects.toThrow(words);
   });
 
@@ -295,7 +295,7 @@ describe('readTable of other formats', () => {
         [4, '', '[2]'],
       ],
     ],
-  ] as const)('reports unreadable rows of %s, with their lines and texts', async (format, text, found) => {
+  ] as const)('reports each unreadable row of %s with line and text', async (format, text, found) => {
     const { rows, problems } = await plain(format, text);
     expect(rows).toEqual([]);
     expect(problems.map((row) => [row.line, row.cells.join(''), row.text.trim()])).toEqual(found);

@@ -82,7 +82,7 @@ describe('writeWholeFile', () => {
     for (const name of [own, theirs, target, `${theirs}-to-nothing`]) rmSync(name);
   });
 
-  it.runIf(isRoot)('replaces another user’s file by a private file, and refuses their pipe', async () => {
+  it.runIf(isRoot)('replaces another user’s file by a private file, and refuses another’s pipe', async () => {
     const [theirs, ours, pipe] = [join(folder, 'theirs'), join(folder, 'ours'), join(folder, 'pipe')];
     for (const file of [theirs, ours]) {
       writeFileSync(file, 'before');

@@ -21,11 +21,11 @@ describe('the health check', () => {
     MUSTERD__status__port: String(port),
   });
 
-  it.each(['127.0.0.1', 'localhost', '0.0.0.0', ''])('finds a server that listens on "%s"', async (host) => {
+  it.each(['127.0.0.1', 'localhost', '0.0.0.0', ''])('reports a server on "%s" as healthy', async (host) => {
     expect(await askHealth(environment(host))).toEqual({ healthy: true, words: '200 {"status":"ok"}' });
   });
 
-  it('requests the given path, and reports healthy only for a 200', async () => {
+  it('requests the given path, and reports unhealthy unless the answer is 200', async () => {
     expect(await askHealth(environment(''), '/freshness')).toMatchObject({ healthy: true });
     fresh = false;
     expect(await askHealth(environment(''), '/freshness')).toEqual({
@@ -36,14 +36,14 @@ describe('the health check', () => {
     expect(await askHealth(environment(''), '/nothing-there')).toMatchObject({ healthy: false });
   });
 
-  it('reports unhealthy, and the missing setting, if no port is set', async () => {
+  it('reports unhealthy and names the missing setting if no port is set', async () => {
     expect(await askHealth({})).toMatchObject({
       healthy: false,
       words: expect.stringContaining('status__port') as string,
     });
   });
 
-  it('reports unhealthy if no answer comes within the timeout', async () => {
+  it('reports unhealthy if no answer comes within the timeout, or if no server listens', async () => {
     const port = Number(new URL(await listenHere(() => undefined)).port);
     expect(await askHealth(environment('', port), '/healthz', 50)).toEqual({
       healthy: false,

@@ -60,7 +60,7 @@ describe('the paths of the status server', () => {
     [{ ...allOk, database: 'failing' }, 503],
     [{ ...allOk, migrations: 'failing' }, 503],
     [{ ...allOk, credentials: 'failing' }, 503],
-  ] as const)('answers 503 on /readyz only if a check is failing: %j', async (checks, status) => {
+  ] as const)('answers /readyz by 503 if a check is failing, else by 200: %j', async (checks, status) => {
     const { get } = await open({ ready: async () => checks });
     const answer = await get('/readyz');
     expect(answer.status).toBe(status);
@@ -75,7 +75,7 @@ describe('the paths of the status server', () => {
     expect((await silent.get('/readyz')).status).toBe(503);
   });
 
-  it('answers /freshness for each team, and with 503 if one team is stale', async () => {
+  it('answers /freshness with the state of each team, and with status 503 if one of the teams is stale', async () => {
     const teams = [team('harbour', true), team('Équipe & Co', false)];
     const { get } = await open({ freshness: async () => teams });
     const all = await get('/freshness');
@@ -103,8 +103,8 @@ describe('the paths of the status server', () => {
   });
 });
 
-describe('the server for any client', () => {
-  it('sends headers that keep browsers out, and allows no other origin (S25)', async () => {
+describe('the status server for any client', () => {
+  it('sends headers that forbid browsers to load resources, and allows no other origin (S25)', async () => {
     const { get } = await open();
     for (const path of ['/healthz', '/nothing', '/metrics', '/%zz']) {
       const { headers } = await get(path, { headers: { origin: 'https://elsewhere.example' } });
@@ -115,7 +115,7 @@ describe('the server for any client', () => {
     }
   });
 
-  it('answers 404 to any other path or method', async () => {
+  it('answers 404 to an unknown path or method', async () => {
     const { get } = await open();
     for (const path of ['/', '/nothing', '/healthz/', '/metrics/../etc', '/%zz']) {
       expect(await get(path)).toMatchObject({ status: 404, body: '{"error":"not found"}' });
@@ -137,7 +137,7 @@ describe('the server for any client', () => {
     ['localhost:80@example.net', 421],
     ['', 421],
   ])(
-    'on loopback, answers 200 only to a loopback name (%j gets %i), and on 0.0.0.0 to any name',
+    'on loopback, answers 421 to any Host except a loopback name (%j gets %i), and on 0.0.0.0, 200 to any Host',
     async (host, status) => {
       const head = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
       const { server } = await open();
@@ -147,7 +147,7 @@ describe('the server for any client', () => {
     },
   );
 
-  it.each(['127.0.0.1', '0.0.0.0'])('on %s, answers 400 to two host names (S60)', async (host) => {
+  it.each(['127.0.0.1', '0.0.0.0'])('on %s, answers 400 to two Host headers (S60)', async (host) => {
     const { server } = await open({ host });
     const ask = async (path: string, ...hosts: readonly string[]) => {
       const head = [`GET ${path} HTTP/1.0`, ...hosts.map((name) => `Host: ${name}`), '', ''].join('\r\n');
@@ -162,7 +162,7 @@ describe('the server for any client', () => {
     expect(await ask('/healthz')).toBe(host === '0.0.0.0' ? '200' : '421');
   });
 
-  it('answers 400 to a request that is not HTTP, and 408 to one that stays incomplete', async () => {
+  it('answers 400 to a request that is not HTTP, and 408 to a request that stays incomplete', async () => {
     const usual = await open();
     expect(await exchange(usual.server.port, 'what is this\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*nosniff/s);
     const { server } = await open({ requestTimeoutMs: 50 });
@@ -171,7 +171,7 @@ describe('the server for any client', () => {
     expect(await exchange(server.port, half)).toMatch(/^HTTP\/1.1 408 /);
   });
 
-  it('ends keep-alive connections when it closes', async () => {
+  it('ends keep-alive connections when the server closes', async () => {
     const { server } = await open();
     const socket: Socket = connect(server.port, '127.0.0.1');
     const received: string[] = [];
@@ -245,7 +245,7 @@ describe('the server for any client', () => {
       expect((await early).status).toBe(200);
     });
 
-    it.skipIf(process.platform !== 'linux')('drops crowds of idle clients, keeps a lone client', async () => {
+    it.skipIf(process.platform !== 'linux')('drops idle clients above 255, but no lone client', async () => {
       const { server } = await open();
       const quiet = connect(server.port, '127.0.0.1');
       onTestFinished(() => {

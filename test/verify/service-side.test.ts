@@ -46,7 +46,7 @@ function serviceOf(most: number, known: (id: bigint) => boolean) {
 
 describe('readService', () => {
   it.each([60, 50, 30, 7, 1])(
-    'finds all users if the service answers at most %i addresses of a request',
+    'finds all 60 users if the service looks up at most %i addresses per request',
     async (most) => {
       const { read } = serviceOf(most, () => true);
       expect((await read()).users?.size).toBe(60);
@@ -60,7 +60,7 @@ describe('readService', () => {
     expect(asked).toEqual([0, 50, 10, 25, 25]);
   });
 
-  it('makes two further requests if the first answer lacks some users, however many', async () => {
+  it('makes two further requests if the first answer lacks users, however many users are missing', async () => {
     const { asked, read } = serviceOf(60, (id) => id <= 40n);
     expect((await read()).users?.size).toBe(40);
     expect(asked).toEqual([0, 50, 10, 10, 10]);
@@ -76,7 +76,7 @@ it.each([
   [425, false],
   [429, false],
   [500, false],
-])('readService counts a %i as the refusal of one address: %s', async (status, isRefused) => {
+])('readService omits only an address that the service refuses by %i: %s', async (status, isRefused) => {
   const { service } = serviceOf(60, () => true);
   const { users, complete, unread } = await readService(
     {
