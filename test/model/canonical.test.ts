@@ -29,7 +29,7 @@ describe('canonicalEmail', () => {
     expect(canonicalEmail(email)).toBe(canonical);
   });
 
-  it('lowers only ASCII letters, and changes nothing when applied twice (A14)', () => {
+  it('lowers only ASCII letters, and a second call changes nothing (A14)', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(canonicalEmail(canonicalEmail(text))).toBe(canonicalEmail(text));
@@ -54,7 +54,7 @@ describe('canonicalPhone', () => {
     expect(canonicalPhone(phone)).toBe(canonical);
   });
 
-  it('returns only digits, and changes nothing when applied twice', () => {
+  it('returns only digits, and a second call changes nothing', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(canonicalPhone(canonicalPhone(text))).toBe(canonicalPhone(text));
@@ -89,7 +89,7 @@ describe('the canonical form of a field', () => {
     roleId: { equal: { roleId: 3n }, other: { roleId: 4n } },
   };
 
-  it.each(fields)('is equal for two spellings of one %s, and differs for another value', (field) => {
+  it.each(fields)('matches two spellings of one %s, and does not match another value', (field) => {
     const service = (part: Partial<ServiceUser>): ServiceUser => ({ id: 1n, raw: {}, ...part });
     const mine = canonicalValue(field, values);
     expect(readingOf(field, service(said[field].equal))).toEqual({ value: mine });
@@ -97,7 +97,7 @@ describe('the canonical form of a field', () => {
     expect(isReadAs(readingOf(field, service(said[field].other)), mine)).toBe(false);
   });
 
-  it.each(fields)('reads a left-out, an unreadable and a null %s as three different states', (field) => {
+  it.each(fields)('differs for a left-out, an unreadable and a null %s', (field) => {
     const empty: UserValues = { name: { first: '', last: '' }, email: null, phone: null, roleId: null };
     const unreadable = { id: 1n, raw: {}, [field]: { unreadable: 'true' } };
     expect(readingOf(field, { id: 1n, raw: {} })).toBe('left out');
@@ -117,13 +117,13 @@ describe('sameBytes', () => {
     roleId: { roleId: 4n },
   };
 
-  it.each(fields)('returns false only for the edited %s, even if it is canonically equal', (field) => {
+  it.each(fields)('returns false for the edited %s, and true for each field with the same bytes', (field) => {
     const edited = { ...values, ...edits[field] };
     expect(fields.filter((other) => !sameBytes(other, edited, values))).toEqual([field]);
     expect(fields.filter((other) => !sameBytes(other, structuredClone(values), values))).toEqual([]);
   });
 
-  it('returns false for null and an empty text', () => {
+  it('returns false if one value is null and the other value is an empty text', () => {
     expect(sameBytes('phone', { ...values, phone: null }, { ...values, phone: '' })).toBe(false);
   });
 });

@@ -21,7 +21,7 @@ it.each([
   ['reported as long ago as is allowed', seen(1, silentAfterMs), true],
   ['reported longer ago than is allowed', seen(1, silentAfterMs + 1), false],
   ['has ended', seen(1, 1_000, 1_000), false],
-])('isUp decides whether a daemon is running that %s', (_, daemon, expected) => {
+])('isUp returns $2 for a daemon that $0', (_, daemon, expected) => {
   expect(isUp(daemon, now)).toBe(expected);
 });
 
@@ -38,6 +38,6 @@ it.each([
   ['one is silent', [silent], silent],
   ['one has ended', [ended], ended],
   ['one is silent, and one has ended later', [silent, ended, elsewhere], ended],
-])('stoppedOf returns the last daemon of a team if none is running: %s', (_, daemons, expected) => {
+])('stoppedOf returns the last daemon, or undefined if one runs: %s', (_, daemons, expected) => {
   expect(stoppedOf(daemons, 'harbour', now)).toBe(expected);
 });

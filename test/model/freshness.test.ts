@@ -45,7 +45,7 @@ describe('judgeFreshness of one group', () => {
     [-60_000, hour, hour, true, 0],
     [-hour, hour, hour, false, hour],
   ] as const)(
-    'returns whether it is fresh (complete %s ms ago, known for %s ms, process up for %s ms): %s',
+    'judges age by a limit of 15 min: complete %s ms ago, known for %s ms, process up for %s ms: fresh %s',
     (completeForMs, knownForMs, upForMs, fresh, ageMs) => {
       const standings = knownForMs === null ? [] : [standing('users', { completeForMs, knownForMs })];
       expect(judgeFreshness(standings, users, upForMs)).toEqual([
@@ -59,7 +59,7 @@ describe('judgeFreshness of one group', () => {
   );
 
   it.each(['complete', 'partial', 'failed', 'refused', 'running', null])(
-    'measures the age from the last complete run, whatever the latest outcome is: %s',
+    'measures the age from the last complete run even if the latest outcome is %s',
     (outcome) => {
       const at = (completeForMs: number) =>
         judgeFreshness([standing('users', { outcome, completeForMs, failures: 9 })], users, hour)[0]?.fresh;
@@ -69,7 +69,7 @@ describe('judgeFreshness of one group', () => {
 });
 
 describe('judgeFreshness', () => {
-  it('judges each group by its own interval, and a team as stale if one of its groups is stale', () => {
+  it('judges each group by the interval of this group, and a team as stale if one of its groups is stale', () => {
     const intervals = new Map([
       ['harbour', { users: 5 * minute, listings: hour, counts: 15 * minute }],
       ['quay', { users: hour }],
@@ -93,7 +93,7 @@ describe('judgeFreshness', () => {
     ]);
   });
 
-  it('skips the group of edits, and groups without a schedule', () => {
+  it('omits the group edits, and every group without a schedule', () => {
     const standings = [standing('edits', { completeForMs: 1000 * hour }), standing('counts')];
     expect(judgeFreshness(standings, new Map([['harbour', {}]]), hour)).toEqual([
       { team: 'harbour', fresh: true, groups: [] },
@@ -102,7 +102,7 @@ describe('judgeFreshness', () => {
 });
 
 describe('ageStandings', () => {
-  it('adds the passed time to known ages, and keeps an unknown age unknown', () => {
+  it('adds the passed time to each known age, and leaves an unknown age null', () => {
     const [first, second] = ageStandings(
       [standing('users', { completeForMs: 1, knownForMs: 2 }), standing('counts', { knownForMs: 3 })],
       10,
@@ -133,7 +133,7 @@ describe('isAtWork', () => {
     ['one of two teams is stale', [...stale, ...fresh], hour, true],
     ['one of two groups is stale', of('harbour', hour, hour / 2), hour, false],
     ['both teams are stale', [...stale, ...of('quay', hour)], hour, false],
-  ] as const)('returns whether the process is still working: %s', (_, teams, upForMs, atWork) => {
+  ] as const)('returns true unless all teams are stale long after start: %s', (_, teams, upForMs, atWork) => {
     expect(isAtWork(teams, upForMs)).toBe(atWork);
   });
 });

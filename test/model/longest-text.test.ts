@@ -5,7 +5,7 @@ import { findFlaw } from '../../src/service/row-flaws.ts';
 
 describe('the longest text, before sending and on reading', () => {
   // Characters of one and of two UTF-16 units.
-  it.each(['x', '😀'])('accepts a text of %s up to the limit, and rejects one letter more', (letter) => {
+  it.each(['x', '😀'])('accepts a text of %s up to the limit, and rejects a longer text', (letter) => {
     const longest = letter.repeat(longestText);
     expect([isTooLong(longest), findFlaw(longest, false)]).toEqual([false, null]);
     const longer = `${longest}x`;
@@ -15,7 +15,7 @@ describe('the longest text, before sending and on reading', () => {
     ]);
   });
 
-  it.each(['name', 'email', 'phone'] as const)('does not send a %s too long to be read back', (field) => {
+  it.each(['name', 'email', 'phone'] as const)('does not send a %s if a run cannot read it back', (field) => {
     const values = {
       name: { first: 'Ann', last: 'Lee' },
       email: 'a@example.com',

@@ -20,13 +20,13 @@ describe('splitName', () => {
     ['محمد علي', 'محمد', 'علي'],
     ['👩‍👧‍👦 🇳🇴', '👩‍👧‍👦', '🇳🇴'],
     ['O\u200BBrien', 'O\u200BBrien', ''],
-  ])('cuts %j into %j and %j', (name, first, last) => {
+  ])('splits %j into the first name %j and the last name %j', (name, first, last) => {
     expect(splitName(name)).toEqual({ first, last });
   });
 });
 
 describe('canonicalName', () => {
-  it('returns the words of a name in NFC, joined by one space, and splitName the last word alone', () => {
+  it('returns the words of a name in NFC, joined by one space, and splitName separates the last word', () => {
     const near = fc.string({
       unit: fc.constantFrom(
         ' ',
@@ -55,7 +55,7 @@ describe('canonicalName', () => {
     );
   });
 
-  it('returns the same for composed and decomposed letters, and for any white space (A14)', () => {
+  it('returns the same name for composed and decomposed letters, and for any white space (A14)', () => {
     fc.assert(
       fc.property(oddName, fc.constantFrom(...oddSpaces), (name, space) => {
         expect(canonicalName(name.normalize('NFD'))).toBe(canonicalName(name));

@@ -45,14 +45,14 @@ describe('eventsOf', () => {
     ['a silent group that was refused', null, silent.slice(2), 'over', 'covered', 'stands'],
     ['refused credentials', 5, [fresh], 'stands', 'covered', 'covered'],
     ['refused credentials, and failing groups', 5, [failing, ...silent], 'stands', 'covered', 'covered'],
-  ])('returns "stands", "covered" or "over" by event: with %s', (_, refusedSinceMs, groups, ...states) => {
+  ])('for $0 gives credentials-refused $3, failing $4, stale $5', (_, refusedSinceMs, groups, ...states) => {
     const events = eventsOf({ ...quiet, refusedSinceMs, groups });
     const told = [events['credentials-refused'], events.failing, events.stale];
     expect(told.map(inWord)).toEqual(states);
     expect([events['batch-waits'], events['fields-held']]).toEqual(['over', 'over']);
   });
 
-  it('reports a waiting batch and held fields independently of any other event', () => {
+  it('reports a waiting batch, and reports held fields, independently of any other event', () => {
     const [waitingSinceMs, heldSinceMs] = [3, 4];
     for (const refusedSinceMs of [null, 5]) {
       const both = eventsOf({ ...quiet, groups: [failing], refusedSinceMs, waitingSinceMs, heldSinceMs });
@@ -67,7 +67,7 @@ describe('eventsOf', () => {
     ['a mirror that may send', null, 'over', 'stands'],
     ['a declared copy', 'copy', 'over', 'covered'],
     ['a mirror at another address', 'elsewhere', 'stands', 'covered'],
-  ] as const)('reports waiting decisions unless pushes are blocked: %s', (_, why, elsewhere, piles) => {
+  ] as const)('for $0 gives elsewhere $2, batch-waits and fields-held $3', (_, why, elsewhere, piles) => {
     const sendBlock = why === null ? null : { why, sinceMs: 3 };
     const events = eventsOf({
       ...quiet,
@@ -143,7 +143,7 @@ describe('nextNotice', () => {
     ['over, notice sent just now', 'over', last({ stands: false, ...unsent }), minute - 1, '-'],
     ['over, notice open for a minute', 'over', last({ stands: false, ...unsent }), minute, 'send same over'],
     ['over, notice open for a day', 'over', last({ stands: false, ...unsent }), day, 'write same over done'],
-  ])('chooses the next step by event and last notice: %s', (_, state, notice, nowMs, expected) => {
+  ])('for the event and last notice "$0", returns: $4', (_, state, notice, nowMs, expected) => {
     expect(sum(state, notice, nowMs)).toBe(expected);
   });
 
@@ -154,7 +154,7 @@ describe('nextNotice', () => {
     });
   });
 
-  it('dates a reminder by the present start of the event, and an end by the start that was reported', () => {
+  it('puts the current start of the event into a reminder, and the reported start into the notice of an end', () => {
     expect(nextNotice(99, last(), at(day))?.notice).toMatchObject({
       sinceMs: 99,
       madeAtMs: start + day,

@@ -93,7 +93,7 @@ function given(...[record, identifier, database, , found, address]: (typeof case
 }
 
 describe('judgePlace', () => {
-  it.each(cases)('returns a verdict for record and address (%s; identifier %s, oid %s; %s)', (...one) => {
+  it.each(cases)('returns "elsewhere" if server, oid or address differs (%s; %s, %s; %s)', (...one) => {
     const { known, here } = given(...one);
     const [record, identifier, database, , found] = one;
     expect(judgePlace(known, here)).toBe(expected(record, identifier, database, found));
@@ -137,7 +137,7 @@ describe('a message about the address of the mirror', () => {
     expect(adviceOn(placing)).toContain('musterd adopt --reason …, and stop the other one');
   });
 
-  it('suggests --also only if the database can be the recorded database under a new name', () => {
+  it('suggests --also if the database may be the recorded database under a new name, and otherwise not', () => {
     expect(maybeAlso(at(home, {}))).toBe(true);
     expect(maybeAlso(at(null, {}))).toBe(false);
     expect(maybeAlso(at(home, { identifier: '2' }))).toBe(false);
@@ -158,7 +158,7 @@ describe('a message about the address of the mirror', () => {
     ['a', ['a', 'a']],
     ['a or b', ['a', 'b']],
     ['a, b, c or d', ['a', 'b', 'c', 'd']],
-  ])('names the addresses %s', (words, names) => {
+  ])('lists each address once, as "%s"', (words, names) => {
     expect(addressesInWords({ addresses: names.map((name) => ({ at: name, machine: null })) })).toBe(words);
   });
 
@@ -194,7 +194,7 @@ describe('a message about the address of the mirror', () => {
     expect([placeInWords(placing), adviceOn(placing)]).toEqual([words, advice]);
   });
 
-  it('calls the former address unknown if the record lacks it', () => {
+  it('states that the former address is not on record if the record has no address', () => {
     expect(placeInWords(at({ ...home, database: null, addresses: [] }, {}))).toContain(
       'was at a place that is not on record',
     );

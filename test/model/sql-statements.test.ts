@@ -65,7 +65,7 @@ describe('splitSql', () => {
     expect(['/* a', 'select 1; /* a'].map((sql) => splitSql(sql).rest?.keyword)).toEqual(['', '']);
   });
 
-  it('cuts at no semicolon inside quotes, comments or brackets', () => {
+  it('does not cut at a semicolon inside quotes, comments or brackets', () => {
     const inner = fc.string({ maxLength: 8 });
     const piece = fc.oneof(
       inner.map((text) => `'${text.replaceAll("'", "''")}'`),

@@ -26,7 +26,7 @@ const plan = (some: Partial<UserPlan['fields']>, userCase: UserCase = 'merge'): 
 });
 
 describe('the decision about a field', () => {
-  it('does not compile if it contradicts itself', () => {
+  it('does not compile if the decision is contradictory, for example both held and moved', () => {
     const contradictions: readonly Decision[] = [
       // @ts-expect-error held from now on, and its hold over
       { kind: 'hold', hold, ends: true },
@@ -58,7 +58,7 @@ describe('the decision about a field', () => {
       held: { decision: heldAsBefore, word: 'held', row: false },
       wait: { decision: { kind: 'wait' }, word: 'wait', row: false },
     };
-  it.each(Object.entries(words))('gets one word, and a row of a plan for a move or new hold: %s', (_, of) => {
+  it.each(Object.entries(words))('gets one word, and a plan row for a move or new hold: %s', (_, of) => {
     expect(wordOf(of.decision)).toBe(of.word);
     const row = {
       change: of.word,
@@ -104,7 +104,7 @@ it('sayHold returns the reason of a hold, and the detail if there is one', () =>
   expect(said).toEqual(['conflict', 'conflict: both']);
 });
 
-it('detailsOf returns the times and the row of the service, with null for a missing time', () => {
+it('detailsOf returns the times and the raw row of a user on the service, and null for a missing time', () => {
   const details = { createdAt: 'a', updatedAt: 'b', userCreatedAt: 'c', userUpdatedAt: 'd', raw: { x: 1 } };
   expect(detailsOf({ id: 7n, ...details })).toEqual(details);
   const none = { createdAt: null, updatedAt: null, userCreatedAt: null, userUpdatedAt: null };
@@ -123,7 +123,7 @@ describe('the pushes of a plan', () => {
     expect([isPush(both), isPush(plan({ email: moveOf('pull') }))]).toEqual([true, false]);
   });
 
-  it('mapPushes replaces the decisions of pushed fields, and of no other field', () => {
+  it('mapPushes replaces the decisions of pushed fields, and keeps the decisions of all other fields', () => {
     const seen: unknown[] = [];
     const mapped = mapPushes(both, (field, { values: of }) => {
       seen.push([field, of.mirror]);
@@ -154,7 +154,7 @@ describe('the name of a role', () => {
     observed: { name: '', role, resolved, details: null },
   });
 
-  it('roleMove returns a new role name only if just the team listing knows the user', () => {
+  it('roleMove returns the old and new name if only the team listing shows the user, and undefined if a lookup did', () => {
     expect(roleMove(write('admin', false))).toEqual({ old: 'agent', new: 'admin' });
     expect(roleMove(write('agent', false))).toBeUndefined();
     expect(roleMove(write('admin', true))).toBeUndefined();

@@ -31,7 +31,7 @@ describe('momentsOf', () => {
     expect(momentsOf(Date.parse(`${wall.replace(' ', 'T')}Z`), zone)).toEqual(moments.map(Date.parse));
   });
 
-  it('returns every moment again for the local time that inZone shows', () => {
+  it('returns, for the local time that inZone shows for a moment, this moment', () => {
     const zone = fc.constantFrom('Europe/Berlin', 'America/St_Johns', 'Asia/Kolkata', 'Africa/Casablanca');
     const quarter = fc.integer({ min: 0, max: 2_000_000 }).map((count) => count * 900_000);
     fc.assert(
