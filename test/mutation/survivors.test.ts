@@ -7,7 +7,7 @@ import { page, pageOf, parsePage } from './survivors.ts';
 
 const text = readFileSync(join(ROOT, page), 'utf8');
 
-it('docs/mutation.md names only code that exists, and gives a reason for each undetected mutant', () => {
+it('docs/mutation.md quotes only code that exists in src, and gives a reason for each mutant that no test detects', () => {
   const { survivors } = parsePage(text);
   const isThere = (file: string, code: string) =>
     readFileSync(join(ROOT, 'src', file), 'utf8').includes(code);
@@ -15,7 +15,7 @@ it('docs/mutation.md names only code that exists, and gives a reason for each un
   expect(survivors.filter(({ why }) => why === '')).toEqual([]);
 });
 
-it('a new report omits mutants that a test detects now, and keeps the reasons for undetected mutants', () => {
+it('pageOf omits mutants that a test detects now, and keeps the written reasons for mutants that no test detects', () => {
   const at = (line: number, from: number, to: number) => ({
     start: { line, column: from },
     end: { line, column: to },

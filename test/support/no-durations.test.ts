@@ -47,7 +47,7 @@ const waiters: Readonly<Record<string, string>> = {
   'support/eventually.ts': 'Everybody else waits by it, for something that happens.',
 };
 
-it('only listed test files wait for a fixed time or set a timeout for a wait', () => {
+it('only listed test files wait for a fixed time, or set the timeout of a wait', () => {
   expect(pathsWith(waits)).toEqual(Object.keys(waiters).toSorted());
 });
 

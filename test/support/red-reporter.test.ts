@@ -28,7 +28,7 @@ async function endOf(files: Readonly<Record<string, string>>): Promise<string> {
 const head = `import { afterAll, describe, expect, it } from 'vitest';\n`;
 
 describe('createRedReporter', () => {
-  it('prints a line for each failure: the file, the test, the first line of the reason', async () => {
+  it('prints one line for each failure: its file, its test, and the first line of its reason', async () => {
     const said = await endOf({
       'a.test.ts': `${head}
         describe('roles', () => {
