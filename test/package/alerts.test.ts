@@ -152,7 +152,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
 };
 
 describe('the alerts, in simulated hours of a daemon', () => {
-  it.each(Object.entries(plays))('fires %s', async (_, { fires, ...played }) => {
+  it.each(Object.entries(plays))('fires exactly the expected alerts: %s', async (_, { fires, ...played }) => {
     const { firing, askPromtool } = await play(played);
     expect(firing).toEqual(fires);
     // Prometheus itself, where it is at hand, has the same to say of the same series.
@@ -166,7 +166,7 @@ describe('the alerts, in simulated hours of a daemon', () => {
 });
 
 describe('the metric of event loop lag', () => {
-  it('shows a single stall of 1.1 seconds as its maximum', async () => {
+  it('reports a single stall of 1.1 seconds as the maximum lag', async () => {
     const metrics = createMetrics({ readStandings: () => Promise.resolve([]) });
     // Measures the same in the same way, and tells when there is something to see.
     using own = monitorEventLoopDelay({ resolution: 10 });

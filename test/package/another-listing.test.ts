@@ -90,7 +90,7 @@ describe('a new listing (templates)', () => {
     expect(readdirSync(join(folder.path, 'src', 'model', 'listed'))).toHaveLength(5);
   });
 
-  it('adds its rows to plan, to the mirror and to the counts of status', async () => {
+  it('appears in plan, in the mirror and in the counts of status', async () => {
     expect((await musterd('migrate')).code).toBe(0);
     expect(await json('plan')).toMatchObject({
       listings: expect.arrayContaining([
@@ -105,7 +105,7 @@ describe('a new listing (templates)', () => {
     expect(await json('reconcile')).toMatchObject({ counts: { templates_read: 12 } });
   });
 
-  it('gets a report view with a comment on each column, which musterd_reader may read', async () => {
+  it('appears in a report view that musterd_reader may read and that has a comment on each column', async () => {
     expect(
       await sql(
         `select template_id, title, uses, shared, present from report.templates where template_id = 2`,
@@ -123,7 +123,7 @@ describe('a new listing (templates)', () => {
     ]);
   });
 
-  it('exports its rows as CSV, and rejects a delete by SQL', async () => {
+  it('can be exported as CSV, but a delete of its rows by SQL fails', async () => {
     const [head, first] = (await musterd('export', 'templates')).stdout.split('\r\n');
     expect(head).toBe('\ufeffid,title,uses,shared,keywords,updated,first_seen_at');
     expect(first).toMatch(/^1,Title 1,1,false,"\[""a"",""b""\]",,/);
@@ -149,7 +149,7 @@ describe('a new listing (templates)', () => {
     expect(await sql(`select keywords from mirror.templates where id = 3`)).toEqual([[['a', 'b']]]);
   });
 
-  it('takes part in verify, which reports a differing value', async () => {
+  it('verify compares the new listing, and reports a value that differs from the service’s value', async () => {
     expect(await json('verify')).toMatchObject({ equal: true, compared: { templates: 11 } });
     await sql(
       `begin; set local musterd.writing = 'on'; update mirror.templates set uses = 7 where id = 2; commit`,

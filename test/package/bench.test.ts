@@ -32,7 +32,7 @@ describe('npm run bench', () => {
     return shapeOf(results.flatMap((result) => (result.row === row ? result.measures : [])));
   };
 
-  it('measures a new, an unchanged and a changed listing as ratios to a minimal program', async () => {
+  it('reports a ratio to a minimal program for a new, an unchanged and a changed listing', async () => {
     expect(await measured(listing, 6)).toEqual([
       ['new', true],
       ['unchanged', true],
@@ -40,11 +40,11 @@ describe('npm run bench', () => {
     ]);
   });
 
-  it('measures an unchanged listing on never analysed tables as a ratio to a minimal program', async () => {
+  it('reports a ratio to a minimal program for an unchanged listing in tables without statistics', async () => {
     expect(await measured(listing, 8)).toEqual([['unchanged, never analysed', true]]);
   });
 
-  it('measures the time and CPU of a whole run as ratios to a minimal program', async () => {
+  it('reports ratios to a minimal program for the time and the CPU time of whole runs', async () => {
     const { rows } = await measureLives(bench, 200, 1);
     const lives = ['unchanged', 'something held', 'unchanged, never analysed', 'first', '1 % changed'];
     expect(shapeOf(rows.flatMap(({ row, measures }) => (row <= 2 ? measures : [])))).toEqual(

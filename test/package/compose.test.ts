@@ -68,7 +68,7 @@ describe('config/compose.yaml', () => {
     expect(tag).toMatch(/^v?\d+\.\d+/);
   });
 
-  it('lets a variable replace each image and base image by one with a digest (S74)', () => {
+  it('lets a variable replace each image and base image by an image with a digest (S74)', () => {
     const variables = services.map(([name, { image }]) => [name, /^\$\{(\w+):-[^}]+\}$/.exec(image)?.[1]]);
     expect(variables).toEqual([
       ['musterd', 'MUSTERD_IMAGE'],
@@ -162,7 +162,7 @@ describe('config/compose.yaml', () => {
     expect(pack.files.some((file) => path === file || path.startsWith(`${file}/`))).toBe(true);
   });
 
-  it('declares exactly the volumes that it uses', () => {
+  it('declares exactly the volumes that its services use', () => {
     const named = services.flatMap(([, { volumes = [] }]) =>
       volumes.flatMap((volume) => (volume.startsWith('.') ? [] : [volume.split(':')[0] ?? ''])),
     );
@@ -210,7 +210,7 @@ describe('the files for Prometheus and Grafana', () => {
     expect(JSON.parse(read('grafana-reports.json'))).toMatchObject({ uid: 'musterd-reports' });
   });
 
-  it('Grafana reads the mirror with a password from a file, and its dashboard names this source', () => {
+  it('Grafana reads the mirror with a password from a file, and the reports dashboard queries this data source', () => {
     const { datasources } = parse(read('grafana/datasources/postgres.yaml')) as {
       readonly datasources: readonly { readonly type: string; readonly uid: string }[];
     };

@@ -54,13 +54,13 @@ describe('docs/contributing-tour.md', () => {
   });
   afterAll(() => folder[Symbol.dispose]());
 
-  it('consists of two diffs and four commands, in the order of this test', () => {
+  it('consists of a diff, a command, a diff and three commands, in this order', () => {
     expect(steps.map(({ kind }) => kind)).toEqual(['diff', 'sh', 'diff', 'sh', 'sh', 'sh']);
     expect(new Set(blocks.map(({ kind }) => kind))).toEqual(new Set(['console', 'diff', 'sh', 'text']));
   });
 
   it.each(steps.map((step, at) => ({ ...step, name: `${at + 1}: ${step.text.split('\n')[0]}` })))(
-    'applies the diff, or prints the documented output, at step $name',
+    'the diff applies, or the command prints the documented output, at step $name',
     async ({ kind, text, seen }) => {
       if (kind === 'diff') {
         const file = join(mkdtempSync(join(folder.path, '.git', 'diff-')), 'step.diff');
@@ -87,7 +87,7 @@ describe('the diffs in docs/changes', () => {
     expect(tour).toContain(`](changes/${name})`);
   });
 
-  it.each(changes)('%s contains a change of a test', (name) => {
+  it.each(changes)('%s changes at least one test file', (name) => {
     expect(readFileSync(join(ROOT, 'docs', 'changes', name), 'utf8')).toMatch(
       /^\+\+\+ b\/test\/.*\.test\.ts$/m,
     );

@@ -90,7 +90,7 @@ describe('a fifth writable field of a user (title)', () => {
     expect(stdout).toBe('');
   });
 
-  it('takes its value from the service, and appears in the ledger and in the history of users', async () => {
+  it('gets its value from the service, and appears in the ledger and in the history of users', async () => {
     await reconcile();
     expect(await titles()).toEqual([
       ['Nurse', 'Nurse'],
@@ -139,7 +139,7 @@ describe('a fifth writable field of a user (title)', () => {
     expect((await titles())[0]).toEqual([null, null]);
   });
 
-  it('waits as a conflict if both sides changed the value, until a person resolves it', async () => {
+  it('waits as a conflict if both sides changed the value, until a person resolves the conflict', async () => {
     give('102', 'Head nurse');
     await sql(`update mirror.users set title = 'Dean' where id = 102`);
     await reconcile(3);
@@ -154,7 +154,7 @@ describe('a fifth writable field of a user (title)', () => {
     expect(await sql('select * from report.held')).toEqual([]);
   });
 
-  it('returns to its earlier value by undo, and passes verify', async () => {
+  it('returns to its earlier value after undo, and verify then finds both sides equal', async () => {
     const [[run] = []] = await sql(`select max(run_id) from sync.changes where kind = 'push'`);
     expect(await musterd(['undo', `${run as bigint}`, '--apply'])).toMatchObject({ code: 0 });
     expect((await titles())[0]).toEqual(['Doctor', null]);

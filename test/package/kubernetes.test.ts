@@ -110,7 +110,7 @@ describe('config/kubernetes', () => {
     expect(flawsOf(misspelt)).toEqual(['.spec.endpoints.0.intervall']);
   });
 
-  it('lists every manifest in kustomization.yaml, and the package contains the folder', () => {
+  it('lists every manifest of the folder in kustomization.yaml, and the npm package contains the folder', () => {
     expect(readdirSync(folder).toSorted()).toEqual(
       [...kustomization.resources, 'kustomization.yaml'].toSorted(),
     );
@@ -119,7 +119,7 @@ describe('config/kubernetes', () => {
     expect(ofKind<Manifest>('Namespace').metadata.name).toBe(kustomization.namespace);
   });
 
-  it('runs the image of this version as its unprivileged user, with a read-only file system', () => {
+  it('runs the image of this version as the unprivileged user of the image, with a read-only file system', () => {
     expect(kustomization.images).toMatchObject([{ name: container.image, newTag: pack.version }]);
     const [user, group] = inDockerfile(/^USER (.*)$/m)
       .split(':')
@@ -148,7 +148,7 @@ describe('config/kubernetes', () => {
     expect(pod.enableServiceLinks).toBe(false);
   });
 
-  it('reads passwords from the files of a secret that it names but does not contain', () => {
+  it('reads passwords from the files of a secret that the manifests name but do not contain', () => {
     expect(manifests.filter(({ manifest }) => manifest.kind === 'Secret')).toEqual([]);
     expect(pod.volumes).toMatchObject([
       { name: 'secrets', secret: { secretName: 'musterd', defaultMode: 0o440 } },
@@ -176,7 +176,7 @@ describe('config/kubernetes', () => {
     }
   });
 
-  it('lets the network policy open only the port of the status server, for pods with the same labels', () => {
+  it('the network policy opens only the port of the status server, and all manifests select pods by the same labels', () => {
     const labels = found(deployment.spec?.template.metadata?.labels);
     const service = ofKind<IService>('Service');
     const policy = ofKind<INetworkPolicy>('NetworkPolicy');

@@ -271,7 +271,7 @@ describe('the library in the package', () => {
     expect(exports).toEqual({ ...Object.fromEntries(libraries), './package.json': './package.json' });
   });
 
-  test('ships the types of each entry point in one file without imports, and describes it in docs/api', () => {
+  test('ships the types of each entry point in one file without imports, and docs/api describes each entry point', () => {
     const names = Object.keys(entryPoints);
     expect(readdirSync(join(ROOT, 'docs', 'api'))).toEqual(names.map((name) => `${name}.api.md`).toSorted());
     for (const name of names) {
@@ -361,7 +361,7 @@ describe('the library in the package', () => {
     expect(code).not.toMatch(/node:v8|process\.env/);
   });
 
-  test('includes an emulator that speaks HTTPS', async () => {
+  test('includes an emulator that answers over HTTPS', async () => {
     const program = `import { startEmulator } from 'musterd/emulator';
       await using service = await startEmulator({ http: false, users: 1 });
       console.log(new URL(service.url).protocol, service.authority?.slice(0, 27));`;
@@ -390,7 +390,7 @@ test('the installed program names the Postgres package to install, then starts a
   expect(existsSync(join(data, 'cluster', 'data', 'postmaster.pid'))).toBe(false);
 });
 
-test('scripts/release.ts refuses to publish without a tag, or with a changed released migration', async () => {
+test('scripts/release.ts refuses to publish without a tag, or if a released migration was changed', async () => {
   const path = join(checkout, 'migrations', '0001_baseline.sql');
   writeFileSync(path, `${readFileSync(path, 'utf8')}-- Another end.\n`);
   const { status, stdout } = await release();

@@ -57,7 +57,7 @@ describe('.github/workflows/release.yml', () => {
     ]);
   });
 
-  it('tests the package in one job, and publishes it in a job that runs no script of the project', () => {
+  it('tests the package in one job, and publishes the package in a job that does not run scripts of the project', () => {
     const runs = (name: string) => jobs[name]?.steps.flatMap((step) => step.run ?? []) ?? [];
     expect(runs('package').slice(0, 1)).toEqual(['.ci/run']);
     expect(
@@ -73,7 +73,7 @@ describe('.github/workflows/release.yml', () => {
     ['v1.2.0', 'same', ['gh release create']],
     ['v1.2.0', 'same, with a release', []],
     ['v1.2.0', 'other', undefined],
-  ])('publishes only missing parts of %s, and fails if npm has another file: "%s"', (tag, there, done) => {
+  ])('publishes missing parts of %s, or fails if npm has another file: npm has "%s"', (tag, there, done) => {
     const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     mkdirSync(join(folder, 'release'));
@@ -133,7 +133,7 @@ describe('.ci/proof', () => {
     },
   );
 
-  it('runs seven kinds of checks, and a workflow starts it each Saturday', () => {
+  it('runs seven kinds of checks, and a workflow starts .ci/proof each Saturday', () => {
     expect(played.map(([, script]) => script)).toEqual([
       'simulate',
       'step',

@@ -13,7 +13,7 @@ const settings = new Map(
     .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
 );
 
-test('the systemd unit lists the exit codes without a restart, and stops musterd by SIGTERM (R11)', () => {
+test('the systemd unit does not restart musterd after the exit codes 9, 64, 77 and 78, and stops musterd by SIGTERM (R11)', () => {
   expect(settings.get('ExecStart')).toMatch(/dist\/main\.js daemon$/);
   // 9 is Node's own: it does not know an option, so it is too old to say 78.
   expect(settings.get('RestartPreventExitStatus')).toBe('9 64 77 78');
@@ -39,7 +39,7 @@ test('the systemd unit disables the debugger and core dumps (S18)', () => {
   expect(settings.get('LimitCORE')).toBe('0');
 });
 
-test('the systemd unit accepts status notices, and restarts musterd after three minutes without a notice', () => {
+test('the systemd unit accepts notices of musterd, and restarts musterd after three minutes without a watchdog notice', () => {
   expect(settings.get('Type')).toBe('notify');
   // systemd-notify speaks, which is a child of musterd.
   expect(settings.get('NotifyAccess')).toBe('all');
@@ -51,7 +51,7 @@ test('the systemd unit accepts status notices, and restarts musterd after three 
 
 const examples = text.replaceAll(/^#(LoadCredential|Environment)=/gm, '$1=');
 
-test('the credential examples of the systemd unit load each file that they use, for settings that musterd reads', () => {
+test('the credential examples of the systemd unit load each file that a setting names, and musterd reads these settings', () => {
   const loaded = [...examples.matchAll(/^LoadCredential=([\w-]+):/gm)].map(([, name]) => name);
   const used = [...examples.matchAll(/^Environment=(\w+)_FILE=%d\/([\w-]+)$/gm)];
   expect(used.length).toBeGreaterThan(0);
