@@ -60,7 +60,7 @@ test('the ping makes one call at a time for each team, and calls for two teams i
   expect(warnings).toEqual([]);
 });
 
-test('the ping does not follow a redirect, and warns about a failed call without naming the address', async () => {
+test('the ping does not follow a redirect, and omits the address from the warning about a failed call', async () => {
   const { url, calls } = await watch((_, response) => {
     response.writeHead(302, { location: '/elsewhere' }).end();
   });

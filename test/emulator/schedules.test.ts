@@ -167,7 +167,7 @@ describe('the emulator with scheduled messages', () => {
       expect([await due(day + 5 * 60_000), await due(day + 60_000)]).toEqual([200, 400]);
     }));
 
-  it('answers 400 if the creator is not in the inbox, unless schedule-creator=off', async ({ emulator }) => {
+  it('answers 400 to a creator outside the inbox, unless schedule-creator=off', async ({ emulator }) => {
     const inbox = emulator.team.inboxes()[1];
     const outsider = emulator.team.users().find(({ id }) => inbox?.members.includes(id) === false);
     const by = (userId: unknown) => create(emulator, { inbox_id: inbox?.id, user_id: userId });

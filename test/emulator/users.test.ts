@@ -68,7 +68,7 @@ describe('GET /v1/users/get', () => {
 });
 
 describe('POST /v1/users/update', () => {
-  it('if an update sends only one half of a name, empties the other half', async ({ emulator }) => {
+  it('empties the half of a name that an update leaves out', async ({ emulator }) => {
     const { id } = emulator.team.addUser({ first: 'Anne Marie', last: 'Berg' });
     const answer = await update(emulator, { id, first_name: 'Anna' });
     expect(users(answer)).toMatchObject([{ id, name: 'Anna' }]);

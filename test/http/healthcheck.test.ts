@@ -43,7 +43,7 @@ describe('the health check', () => {
     });
   });
 
-  it('reports unhealthy if no answer comes within the timeout, or if no server listens', async () => {
+  it('reports unhealthy if the server does not listen, or does not answer within the timeout', async () => {
     const port = Number(new URL(await listenHere(() => undefined)).port);
     expect(await askHealth(environment('', port), '/healthz', 50)).toEqual({
       healthy: false,

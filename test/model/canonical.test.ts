@@ -123,7 +123,7 @@ describe('sameBytes', () => {
     expect(fields.filter((other) => !sameBytes(other, structuredClone(values), values))).toEqual([]);
   });
 
-  it('returns false if one value is null and the other value is an empty text', () => {
+  it('returns false for a null value compared with an empty text', () => {
     expect(sameBytes('phone', { ...values, phone: null }, { ...values, phone: '' })).toBe(false);
   });
 });

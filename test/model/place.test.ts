@@ -194,7 +194,7 @@ describe('a message about the address of the mirror', () => {
     expect([placeInWords(placing), adviceOn(placing)]).toEqual([words, advice]);
   });
 
-  it('states that the former address is not on record if the record has no address', () => {
+  it('states that the former address is not on record if the record lacks an address', () => {
     expect(placeInWords(at({ ...home, database: null, addresses: [] }, {}))).toContain(
       'was at a place that is not on record',
     );

@@ -200,7 +200,7 @@ describe('taking back a run on the page', () => {
     expect([done.status, await emails(), await decisions()]).toEqual([303, before, []]);
   });
 
-  it('shows a login that may only look no button, but who may decide, or the command if no login may decide', async () => {
+  it('instead of the button, shows who may decide, or the command if every login may only look', async () => {
     await visit('dora', 'look');
     const { forms, text } = await dora.ask(`/runs/${run}`);
     expect([forms.length, text.includes('You may look, and ann may decide (status.people).')]).toEqual([

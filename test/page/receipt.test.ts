@@ -122,7 +122,7 @@ describe('receiptCard', () => {
       { deed: 'reject', parts: [part(58, 'rejected')] },
     ],
     ['', { deed: 'withdraw', parts: [part(58, 'ended')] }],
-  ])('shows the command that reverses the decision, or no note without a command: "%s"', (words, more) => {
+  ])('shows the command that reverses the decision, or an empty note: "%s"', (words, more) => {
     const html = card({ why: null, ...more });
     expect(textOf(/<p class="note">(.*?)<\/p>/s.exec(html)?.[1] ?? '')).toBe(words);
   });

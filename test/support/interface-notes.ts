@@ -37,7 +37,7 @@ export const noteRows: readonly Row[] = [
     client: ['model/user.ts', 'UserPatch', 'has no field for half a name'],
     emulator: ['emulator/rules/update-user.ts', 'nameEdit'],
     tests: [
-      ['emulator/users.test.ts', 'if an update sends only one half of a name, empties the other half'],
+      ['emulator/users.test.ts', 'empties the half of a name that an update leaves out'],
       [
         'service/wire.test.ts',
         'encodeUserPatch writes only changed fields, and of a phone only the digits (S71)',
