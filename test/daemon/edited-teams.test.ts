@@ -87,7 +87,7 @@ describe('the search for edited teams', () => {
     expect(offered).toEqual(['a']);
   });
 
-  it('queries an edited team as soon as a run ends that left its edits', async () => {
+  it('queries an edited team as soon as a run of the team ends without handling its edits', async () => {
     await edit();
     edited.begun('a');
     [asked, offered] = [[], []];

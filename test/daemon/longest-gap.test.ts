@@ -37,7 +37,7 @@ describe('longestGapMs', () => {
     expect(longestGapMs(expression)).toBe(expected);
   });
 
-  it('computes the gap of a schedule once, however many teams share it', () => {
+  it('computes the longest gap of a schedule once, however many teams share the schedule', () => {
     const asked = vi.spyOn(Date, 'UTC');
     onTestFinished(() => asked.mockRestore());
     longestGapMs('0 0 1 3 *');

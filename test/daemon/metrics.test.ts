@@ -270,7 +270,7 @@ describe('metrics of the process', () => {
     expect(await seriesOf(metrics, /^(runs|changes|requests)_total\{team="quay"/)).toEqual([]);
   });
 
-  it('keepTeams drops the metrics of a team that it does not name', async () => {
+  it('keepTeams drops the metrics of every team that is not in the given list', async () => {
     const metrics = open({
       judge: () => [],
       readStandings: async () => [],

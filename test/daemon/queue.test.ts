@@ -44,7 +44,7 @@ describe('the queue of one process', () => {
     expect(order).toEqual(['a', 'b', 'c', 'd', 'b']);
   });
 
-  it('finishes the team in progress when it closes, and begins no waiting team', async () => {
+  it('when the queue closes, finishes the team in progress, and begins no waiting team', async () => {
     const { work, order, under } = createWork();
     const queue = createProcessQueue(1, work);
     await queue.offer('a');

@@ -24,7 +24,7 @@ test.each([
   expect(isReady({ database, migrations, credentials })).toBe(ready);
 });
 
-test('readiness checks database and migrations at each call, and reports each failure', async () => {
+test('readiness checks database and migrations at each call, and reports a failing check as failing', async () => {
   const away = () => Promise.reject(new Error('away'));
   let ask: () => Promise<unknown> = () => Promise.resolve();
   let count = () => Promise.resolve(0);

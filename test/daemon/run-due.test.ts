@@ -75,7 +75,7 @@ it.each([
   expect(endOfInterrupted(error, begun)).toBe(end);
 });
 
-describe('workOn', () => {
+describe('workOn, which runs the due groups of a team', () => {
   const minute = 60_000;
   const edited = { team: 'a', isFresh: true, triedForMs: 60_000, failures: 0, mark: '9:9:', isMarked: true };
   const nextAfter = async (end: RunEnd, due: readonly string[] = ['users'], edits?: typeof edited) => {

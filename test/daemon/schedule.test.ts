@@ -43,7 +43,7 @@ describe('a schedule', () => {
     expect(ticks).toBe(2);
   });
 
-  it('does not tick after it is closed', async () => {
+  it('does not tick after the schedule is closed', async () => {
     const opened = await open();
     await opened.close();
     await vi.advanceTimersByTimeAsync(3 * 60 * 60_000);

@@ -67,7 +67,7 @@ describe('the paths of the status server', () => {
     expect(parse(answer.body)).toEqual({ ready: status === 200, checks });
   });
 
-  it('answers 503 on /readyz if the checks throw or hang', async () => {
+  it('answers 503 on /readyz if the checks throw an error or do not end', async () => {
     const failing = await open({ ready: () => Promise.reject(new Error('the database of somebody')) });
     expect(await failing.get('/readyz')).toMatchObject({ status: 503, body: '{"error":"not known"}' });
     expect(failing.warnings).toMatchObject([{ route: '/readyz' }]);

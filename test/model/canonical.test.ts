@@ -25,7 +25,7 @@ describe('canonicalEmail', () => {
     ['STRAẞE@example.com', 'straẞe@example.com'],
     ['É@example.com', 'É@example.com'],
     ['e\u0301@example.com', 'e\u0301@example.com'],
-  ])('turns %j into %j', (email, canonical) => {
+  ])('trims white space and lowers ASCII letters: %j becomes %j', (email, canonical) => {
     expect(canonicalEmail(email)).toBe(canonical);
   });
 
@@ -50,7 +50,7 @@ describe('canonicalPhone', () => {
     ['+1 (555) 01-00', '15550100'],
     ['0015550100', '0015550100'],
     ['١٥', ''],
-  ])('turns %j into %j', (phone, canonical) => {
+  ])('returns only the ASCII digits: %j becomes %j', (phone, canonical) => {
     expect(canonicalPhone(phone)).toBe(canonical);
   });
 

@@ -12,7 +12,7 @@ describe('a moment', () => {
     ['2026-03-01t09:00z', '2026-03-01T09:00:00.000Z'],
     ['2026-03-01T09:00:00.5+02:00', '2026-03-01T07:00:00.500Z'],
     ['2026-03-01T09:00-0530', '2026-03-01T14:30:00.000Z'],
-  ])('momentMs reads %s as %s', (text, expected) => {
+  ])('momentMs reads a time in UTC or with an offset: %s as %s', (text, expected) => {
     expect(new Date(momentMs(text)).toISOString()).toBe(expected);
   });
 

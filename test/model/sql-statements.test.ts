@@ -51,7 +51,7 @@ describe('splitSql', () => {
   });
 
   it.each(["select 'a;", 'select "a;', "select E'a\\", 'do $$ a;', 'select (1;', '/* a;', 'select 1 /* b;'])(
-    'ends no statement while a quote, bracket or comment is open: %j',
+    'does not end a statement while a quote, bracket or comment is open: %j',
     (sql) => expect(textsOf(sql)).toEqual({ ended: [], rest: sql }),
   );
 

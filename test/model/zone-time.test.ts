@@ -50,7 +50,7 @@ it.each([
   ['Berlin', false],
   ['', false],
   ['Europe/Berlin; drop', false],
-])('isZone returns for %j: %s', (zone, expected) => {
+])('isZone returns true only for the full name of a time zone: %j: %s', (zone, expected) => {
   expect(isZone(zone)).toBe(expected);
 });
 
