@@ -58,7 +58,7 @@ it('sync.approve approves all missing rows of a batch, and records the approver 
   await expect(approve(`'${all}'`)).rejects.toThrow(`There is no held batch ${all}`);
 });
 
-it('sync.approve with only_users leaves unnamed rows in the batch, and the next run gives the batch a new name', async () => {
+it('sync.approve with only_users approves only the named rows, and the next run renames the batch of the remaining rows', async () => {
   const before = await sql('select min(withheld_at), min(detail) from sync.absences');
   expect(await approve(`'${all}', 'they left', only_users => '{1}'`)).toEqual([[1n, 'tags', 'approved']]);
   const left = (id: bigint) => [id, all, 'left', true, 'they left', true];
@@ -109,7 +109,7 @@ it.each([
   expect(await known()).toEqual([1n, 2n, 10n].map(waits));
 });
 
-it('sync.approve requires the team if rows with the same ids are missing in two teams', async () => {
+it('sync.approve fails without the argument team if two teams have a batch of the same missing ids', async () => {
   await withhold('tags', [1n, 2n, 10n], {}, 42n);
   await expect(approve(`'${all}'`)).rejects.toThrow('exists in 2 teams');
   expect(await approve(`'${all}', team => 42`)).toHaveLength(3);
@@ -137,7 +137,7 @@ it('sync.approve fails for a role that cannot see the team, and for a role that 
   }
 });
 
-it('a run replaces the batch of missing rows, and restarts its waiting time only if the rows differ', async () => {
+it('a run restarts the waiting time of a batch of missing rows if other rows are missing, and otherwise keeps the time', async () => {
   await sql(`update sync.absences set withheld_at = now() - interval '1 day'`);
   const old = () =>
     sql(`select id from sync.absences where withheld_at < now() - interval '1 hour' order by id`);
@@ -175,7 +175,7 @@ it('a run sets missing_since when it is the first to miss a row, and later runs 
   ]);
 });
 
-it('applyAbsences marks missing users as gone, and returns the ids of skipped users, whose row an editor has locked', async () => {
+it('applyAbsences marks missing users as gone, but skips users whose row an editor has locked, and returns the skipped ids', async () => {
   await sql(`begin; set local musterd.writing = 'on';
     insert into mirror.users (team_id, id, name, resolved) values (41, 1, 'A', true), (41, 2, 'B', true); commit`);
   const goes = { ...nothing, missing: [1n, 2n], gone: [1n, 2n], withheld: null };

@@ -88,7 +88,7 @@ describe.each([oldestServer()])('approveEdits on $name', (server) => {
     ).toEqual([[[''], 7]]);
   });
 
-  it('under four eyes, approves neither the person’s own edits nor edits by an unknown author', async () => {
+  it('under four eyes, approves neither edits by the approver nor edits by an unknown author', async () => {
     await run(`insert into sync.teams (team, team_id, four_eyes) values ('north', 41, true);
       update sync.edits set authors = '{kim}' where user_id = 6 and field = 'email' and ended_at is null;
       update sync.edits set authors = '{""}' where user_id = 7 and field = 'email' and ended_at is null`);
@@ -142,7 +142,7 @@ describe.each([oldestServer()])('approveEdits on $name', (server) => {
   it.each([
     ['the limit held another edit', '0', 'approved'],
     ['the limit held this edit', 'e.edit_id', 'resolved'],
-  ])('stores "resolved" only if a single-field limit held this edit: %s', async (_, edit, decision) => {
+  ])('stores "resolved" if a field limit held this edit, else "approved": %s', async (_, edit, decision) => {
     await run(`delete from sync.held_fields where user_id = 14`);
     await holdAs(14, 'limit', `'abc'`, edit);
     await run('update sync.held_fields set alone = true, service_value = shown_value where user_id = 14');
@@ -152,7 +152,7 @@ describe.each([oldestServer()])('approveEdits on $name', (server) => {
     expect(hold?.decision).toBe(decision);
   });
 
-  it('approves an edit although the service’s value differs from the base, and stores that value', async () => {
+  it('approves an edit although the service’s value differs from the base, and stores the service’s value', async () => {
     expect(await approve(email(3, { service: 'web@example.com' }))).toBe(1);
     expect(await run('select service_value, shown_value from sync.held_fields where user_id = 3')).toEqual([
       ['web@example.com', 'web@example.com'],

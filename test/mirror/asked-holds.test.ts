@@ -42,7 +42,7 @@ const table: readonly (readonly [string, Before | null, After])[] = [
   ['a resolved conflict whose edit is being sent', { reason: 'conflict', decision: 'spent' }, 'conflict'],
 ];
 
-describe.each([oldestServer()])('a hold that a person requested, on $name,', (server) => {
+describe.each([oldestServer()])('holds that a person requested, on $name', (server) => {
   const database = useDatabase({ server });
   const { rows: run } = database;
   const tx = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) => database.db.transaction(work);
@@ -108,7 +108,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     return isStopped ? [0, 1, 0, batches] : [1, 0, 1, batches];
   };
 
-  describe.each(table)('placed on top of %s', (_, before, after) => {
+  describe.each(table)('a requested hold on a field with %s', (_, before, after) => {
     it('stays in force when a run finds a conflict, and report.held shows the earlier reason as held_before', async () => {
       await write(before);
       const asked = await ask();
@@ -135,7 +135,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     });
 
     it.each(['somebody ends it', 'its time is up'])(
-      'restores the earlier hold, if any, once %s',
+      'gives way to the earlier hold, if there was one, once %s',
       async (how) => {
         await write(before);
         const was = await rows();
@@ -178,7 +178,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     );
   });
 
-  it('after a requested hold, sync.approve answers "moved" if an editor has changed the field meanwhile', async () => {
+  it('sync.approve answers "moved" if an editor changed the field during a requested hold that has expired', async () => {
     await write({ reason: 'limit', batch });
     await ask();
     await run(`update mirror.users set phone = '15550222'`);
@@ -193,7 +193,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     [{ reason: 'limit', batch }, 'approved', ['limit', 'why it was held', 'approved']],
     [{ reason: 'conflict', batch }, 'held', ['conflict', 'why it was held', null]],
   ] as const)(
-    'sync.approve of a field with %j answers "asked" during a requested hold, "%s" after it',
+    'sync.approve of a field held with %j answers "asked" during a requested hold, and "%s" after the requested hold',
     async (before, outcome, row) => {
       await write(before);
       await run(
@@ -211,7 +211,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     ['lasts', [['asked', 'on leave', true]]],
     ['is over', []],
   ] as const)(
-    'withdrawing an edit removes its requested hold only if the hold has expired: the hold %s',
+    'withdrawing an edit removes its expired requested hold, and keeps a hold that still lasts: the hold %s',
     async (when, left) => {
       await write({ reason: 'conflict' });
       await ask();
@@ -229,7 +229,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     ['an earlier limit on the field gets the new detail', { reason: 'limit', alone: true }, limited],
     ['a conflict becomes a limit', { reason: 'conflict' }, limited],
   ])(
-    'writeHolds changes a hold outside a batch to reason limit if its field exceeds a limit: %s',
+    'writeHolds stores a new limit on a single field, except over a review of the same edit in a batch: %s',
     async (_, before, then, held = 'edit_id') => {
       await write(before);
       await run(`update sync.held_fields set edit_id = ${held}`);
@@ -275,7 +275,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     expect(await run('select * from sync.leases')).toEqual([]);
   });
 
-  it('sync.hold wakes the daemon, report.held leaves out its expired holds, and askHolds fails for a user who has left', async () => {
+  it('sync.hold wakes the daemon, report.held leaves out expired requested holds, and askHolds fails for a user who has left', async () => {
     await run(`insert into sync.due (team, run_group, mark) values ('harbour', 'edits', '1:1:')`);
     expect(
       await run(`select from sync.hold(41, 1, 'tomorrow'); select mark, current_setting('idle_in_transaction_session_timeout')
@@ -310,7 +310,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     for (const phone of ['15550112', '15550111']) await run(`update mirror.users set phone = '${phone}'`);
   });
 
-  it('sync.reject keeps the earlier reason of a field whose requested hold has expired', async () => {
+  it('sync.reject of a field whose requested hold has expired stores "rejected", and keeps the earlier reason', async () => {
     await write({ reason: 'review', batch });
     await ask();
     await pass();

@@ -7,7 +7,7 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { servers } from '../support/servers.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-describe.each(servers())('authors of edits on $name:', (server) => {
+describe.each(servers())('authors of edits on $name', (server) => {
   const database = useDatabase({ server });
 
   const persons = async (names: readonly (string | null)[]) => {
@@ -201,7 +201,7 @@ describe.each(servers())('authors of edits on $name:', (server) => {
       ['true for a role with a space at the end of its name', spaced, '', ['kim'], true],
       ['true for a role with an invisible letter in its name', hidden, '', ['kim'], true],
       ['true for a role with a final space that acts for another person', spaced, 'Lee', ['kim'], true],
-    ])('returns whether the deciding role is an author: %s', async (_, role, actor, authors, own) => {
+    ])('returns whether the deciding role counts as an author: %s', async (_, role, actor, authors, own) => {
       expect(await isOwn(role, actor, authors)).toBe(own);
     });
   });

@@ -38,7 +38,7 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
       ([batch]) => batch as string | null,
     );
 
-  it('musterd puts edits by one author that one run held into one batch, even if the reasons differ', async () => {
+  it('nameBatches puts all edits of one author that one run held into one batch, even if the hold reasons differ', async () => {
     const before = await run(`select to_jsonb(h) - 'batch' from sync.held_fields h order by user_id`);
     await name();
     const [one, two, three, four, five] = await batches();
@@ -67,12 +67,12 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
   });
 
   it.each([
-    ['base', `update sync.held_fields set base_value = '"x"' where user_id = 1`],
-    ['mirror', `update sync.held_fields set mirror_value = '"x"' where user_id = 1`],
-    ['service', `update sync.held_fields set service_value = '"x"' where user_id = 1`],
-    ['time of an edit', `update sync.edits set edited_at = edited_at + interval '1 s' where user_id = 1`],
-    ['number of edits', 'delete from sync.held_fields where user_id = 2'],
-  ])('nameBatches gives a batch another name if the %s differs', async (_, change) => {
+    ['a base value', `update sync.held_fields set base_value = '"x"' where user_id = 1`],
+    ['a mirror value', `update sync.held_fields set mirror_value = '"x"' where user_id = 1`],
+    ['a service value', `update sync.held_fields set service_value = '"x"' where user_id = 1`],
+    ['the time of an edit', `update sync.edits set edited_at = edited_at + interval '1 s' where user_id = 1`],
+    ['the number of edits', 'delete from sync.held_fields where user_id = 2'],
+  ])('nameBatches gives two batches that differ only in %s different names', async (_, change) => {
     await name();
     const [before, , , four] = await batches();
     await run(`update sync.held_fields set batch = null; ${change}`);
@@ -82,7 +82,7 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
     expect(named).toContain(four);
   });
 
-  it('nameBatches records edit and batch of a new hold in the ledger, and never changes the record', async () => {
+  it('nameBatches adds edit and batch to the ledger entry of a new hold, and does not change the entry later', async () => {
     await run(
       `insert into sync.changes (team_id, user_id, run_id, kind, new) select 41, id, 1, 'hold', '{"email": "x"}' from generate_series(1, 2) id`,
     );
@@ -102,7 +102,7 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
     expect(await run(ledger)).toEqual(told);
   });
 
-  it('nameBatches records in the ledger the batch of each field if two people edited fields of one user', async () => {
+  it('nameBatches records in the ledger each field’s own batch if two people edited two fields of one user', async () => {
     await run(`set local musterd.actor = 'kim'; update mirror.users set role_id = 2 where id = 4;
       insert into sync.held_fields (team_id, user_id, field, edit_id, reason, run_id)
         select team_id, user_id, field, edit_id, 'limit', 1 from sync.edits where field = 'role_id';
@@ -114,7 +114,7 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
     expect(await run('select field, batch from report.changes order by field')).toEqual(held);
   });
 
-  it('readHeldEdits returns the authors of planned holds, and the batch name that a run will give each hold', async () => {
+  it('readHeldEdits returns for each planned hold the author of its edit and the batch name that a run will give', async () => {
     await name();
     const rows = await run(
       `select user_id, edit_id, base_value, mirror_value, service_value, batch from sync.held_fields where user_id <> 3 order by 1`,
@@ -142,7 +142,7 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
     run(
       `set local musterd.actor = '${actor}'; select user_id, field, state, outcome from sync.withdraw(${args})`,
     );
-  it('sync.withdraw withdraws all held and waiting edits by the calling author, and no other edits', async () => {
+  it('sync.withdraw withdraws all held and waiting edits by the caller, and no edits by other authors', async () => {
     await name();
     await run('delete from sync.held_fields where user_id = 3');
     expect(await withdraw(`reason => 'a slip'`)).toEqual(
@@ -173,7 +173,7 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
     expect((await withdraw('', ' KIM')).map(([id]) => id)).toEqual([1n, 2n, 3n]);
   });
 
-  it('sync.withdraw with a batch withdraws only the edits in that batch', async () => {
+  it('sync.withdraw with a batch name withdraws only the caller’s edits in that batch', async () => {
     await name();
     const [, , , four = ''] = await batches();
     expect((await withdraw(`'${four}'`, 'pat')).map(([id]) => id)).toEqual([4n]);
@@ -199,12 +199,15 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
       'held',
       'asked',
     ],
-  ])('sync.withdraw ends or keeps an edit that %s, and returns why', async (_, change, state, outcome) => {
-    await run(change);
-    expect((await withdraw())[0]).toEqual([1n, 'email', state, outcome]);
-    const isBack = outcome === 'rejected';
-    expect(await run('select email from mirror.users where id = 1')).toEqual([
-      [`${isBack ? 'old' : 'new'}1@example.com`],
-    ]);
-  });
+  ])(
+    'sync.withdraw ends a rejected edit, and keeps an edit that is being sent or held on request: the edit %s',
+    async (_, change, state, outcome) => {
+      await run(change);
+      expect((await withdraw())[0]).toEqual([1n, 'email', state, outcome]);
+      const isBack = outcome === 'rejected';
+      expect(await run('select email from mirror.users where id = 1')).toEqual([
+        [`${isBack ? 'old' : 'new'}1@example.com`],
+      ]);
+    },
+  );
 });

@@ -195,7 +195,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
       Object.entries(results).map(
         ([decision, [outcome]]) => [decision as Decision, outcome ?? 'nothing'] as const,
       ),
-    )('the decision "%s" returns the outcome "%s"', async (decision) => {
+    )('the decision to %s the edit returns the outcome "%s"', async (decision) => {
       await run(change);
       const [outcome, { held, lasts, mirror }] = results[decision];
       const done = decision === 'approve' ? 'approved' : 'rejected';
@@ -232,7 +232,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     'was held on request until an hour ago': ['approved', 'resolved'],
     'has become a conflict': ['held', 'resolved'],
   };
-  it.each(fates)('sync.decide_edits previews its answer about an edit that %s (O8)', async (fate, change) => {
+  it.each(fates)('sync.decide_edits answers without deciding: an edit that %s (O8)', async (fate, change) => {
     const [[edit] = []] = await run(`select edit_id from sync.edits where user_id = 1 and field = 'email'`);
     await run(change);
     const before = await left();
@@ -312,7 +312,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     ['was replaced', 'reject', set('other'), 'ended, somebody has edited the field again'],
     ['was reverted', 'revert', 'select', 'ended, it was taken back here'],
   ])(
-    'report.decisions shows the state of a decided edit that %s (decision: %s)',
+    'report.decisions shows if a decided edit waits, is sent, confirmed, held or ended: it %s (decision: %s)',
     async (_, decision, change, became) => {
       await decide(decision);
       await run(change);
@@ -323,7 +323,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     },
   );
 
-  it('report.decisions shows edits that one call decided under one decision_id, and an undo by version 0.1.0 too', async () => {
+  it('report.decisions shows one decision_id for all edits that one call decided, and also shows an undo by version 0.1.0', async () => {
     await decide('approve', ", only_users => '{1}'");
     await decide('reject', ", only_users => '{2,3}'");
     await run(`insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decision_id)
@@ -342,7 +342,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     expect(await run(`select kind, ${fields} from report.changes group by 1 order by 1`)).toEqual(told);
   });
 
-  it('sync.approve stores with an approval the service value that the approver saw, and no end time (O8)', async () => {
+  it('sync.approve stores the service value that the approver saw, and stores no end time (O8)', async () => {
     await decide('approve', ", only_users => '{1}'");
     expect(
       await run(
@@ -398,7 +398,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     const holdName = `insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, batch)
       select team_id, user_id, field, edit_id, 'limit', old_value, new_value, '${batch}' from sync.edits where field = 'name' and ended_at is null`;
 
-    it('ends the reverted edits as withdrawn, and keeps an edit of the user outside the batch', async () => {
+    it('ends the reverted edits as withdrawn, and keeps the user’s edit that is not in the batch', async () => {
       await run(`update mirror.users set phone = '15550101'`);
       await decide('revert', ", only_users => '{1}'");
       expect(
@@ -421,7 +421,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     });
 
     it.each(['known', 'guessed'])(
-      'restores both halves of the name and the earlier split: %s',
+      'restores both halves of the name and the earlier value of name_split: %s',
       async (split) => {
         await run(past(`update mirror.users set name_split = '${split}'`));
         await run(`update mirror.users set first_name = 'Eva', last_name = 'Borg' where id = 1`);
@@ -433,7 +433,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
       },
     );
 
-    it('marks the split of a name as guessed if the earlier split was not recorded', async () => {
+    it('sets name_split to "guessed" if the earlier value of name_split was not recorded', async () => {
       await run(
         past(`update mirror.users set last_name = 'Borg' where id = 1; select sync.find_edit(41, 1, 'name')`),
       );
@@ -512,7 +512,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
           update sync.edits set authors = '{pat,kim}' where user_id = 1 and field = 'email'`),
       );
 
-      it('an approval fails if it covers the approver’s own edit, and works if it names edits by another author', async () => {
+      it('sync.approve fails if the approver’s own edit is included, and works for edits by other authors', async () => {
         await expect(decideAsKim('null')).rejects.toThrow('these users: 1');
         await expect(decideAsKim(`only_users => '{1}'`)).rejects.toThrow('these users: 1');
         await expect(decideAsKim(`only_edits => '{${await editOf(1)}}'`)).rejects.toThrow('these users: 1');
@@ -523,7 +523,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
         expect(await decideAsKim(`only_users => '{2}'`)).toEqual(['2 email approved']);
       });
 
-      it('an approval succeeds although own edits of the approver are in it, if these have ended or moved', async () => {
+      it('sync.approve works, and answers "ended" or "moved", if the approver’s own edits have ended or were replaced', async () => {
         await run(
           `update sync.edits set ended_at = now(), ended_how = 'replaced' where user_id = 1 and field = 'email'`,
         );
@@ -544,7 +544,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     });
   });
 
-  it('readBatchFields returns an edit until its rejection, and readSnapshot returns why mirror and service may differ', async () => {
+  it('readBatchFields returns an edit until its rejection, and readSnapshot returns why a user’s field may differ', async () => {
     const as = async (decision: string) => {
       await run(`update sync.held_fields set decision = ${decision} where user_id = 1 and field = 'email'`);
       const { users } = await readSnapshot(database.db, 'north', 41n);
@@ -563,7 +563,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
   });
 
   it.each(['approved', 'spent'])(
-    'report.held leaves out an edit that is %s, and report.pending shows the edit as waiting',
+    'report.held leaves out an edit with the decision "%s", and report.pending shows the edit as waiting',
     async (is) => {
       await decide('approve', ", only_users => '{1}'");
       await run(`update sync.held_fields set decision = '${is}' where decision = 'approved'`);
