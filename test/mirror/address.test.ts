@@ -28,7 +28,7 @@ describe('addressOf', () => {
     },
   );
 
-  it('lists all hosts of a URL, and isSameAddress matches each of them', () => {
+  it('returns all hosts of a URL, and isSameAddress accepts each of these hosts with its port', () => {
     const both = of('postgres://u:p@db-1.example.net,DB-2.example.net:6432/m');
     expect(both.at).toBe('db-1.example.net:5432/m or db-2.example.net:6432/m');
     const same = ['db-1.example.net', 'db-2.example.net:6432', 'db-2.example.net'].map((host) =>
@@ -41,7 +41,7 @@ describe('addressOf', () => {
     expect(of('postgres:///m?user=u&host=/run/postgresql').at).toBe('/run/postgresql:5432/m');
   });
 
-  it('reads parts that the URL lacks from PGHOST, PGPORT and PGDATABASE', () => {
+  it('reads a host, port or database that the URL lacks from PGHOST, PGPORT or PGDATABASE', () => {
     expect(of('postgres:///m', { PGHOST: 'db.example.net', PGPORT: '6432' }).at).toBe(
       'db.example.net:6432/m',
     );

@@ -20,7 +20,7 @@ describe('createBlocks', () => {
     ['a file', 0, true],
     ['memory and a file', 1_000_000, true],
     ['memory if it cannot create a file', 0, false],
-  ])('returns the added text from %s, and leaves no file behind', (_, inMemory, exists) => {
+  ])('keeps the added text in %s, returns all of it, and leaves no file behind', (_, inMemory, exists) => {
     const before = open();
     const blocks = createBlocks({ inMemory, folder: exists ? folder : join(folder, 'missing') });
     for (const line of lines) blocks.add(line);

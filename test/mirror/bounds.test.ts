@@ -28,7 +28,7 @@ const writable: Readonly<Record<string, readonly string[]>> = {
 };
 const decisions = ['approve', 'reject'] as const;
 
-describe.each([oldestServer()])('limits on text that people write, on $name:', (server) => {
+describe.each([oldestServer()])('limits on text that people write, on $name', (server) => {
   const database = useDatabase({ server });
   const { rows: run } = database;
   let editor: Database;
@@ -74,7 +74,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
     expect(await isOwn(`'KIM' || repeat('x', 100)`)).toEqual([false]);
   });
 
-  it('an edit keeps at most the last 32 author names, and marks that it dropped earlier names', async () => {
+  it('musterd stores at most 32 author names of an edit, and replaces the earliest names by an unknown author', async () => {
     for (let n = 1; n <= 50; n += 1) await edit(`'person ${n}'`, `new${n}`);
     const [[most, nobody] = []] = await run(
       `select max(cardinality(authors)), bool_and('' = any (authors)) from sync.edits where ended_at is null`,
@@ -114,7 +114,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
     await expect(insert(0)).resolves.toBeDefined();
   });
 
-  it.each(rolesForPeople)('refuses 100,000 characters in each column that %s may write', async (role) => {
+  it.each(rolesForPeople)('each column that %s may write refuses 100,000 characters', async (role) => {
     const columns = (await run(`
       select c.oid::regclass::text, a.attname::text, v.way, case
           when t.typcategory = 'A' then format('array_fill(null::%s, array[100000])', t.typelem::regtype)
@@ -147,7 +147,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
     expect(places).toEqual([['mirror.user_lookups'], ['mirror.users']]);
   });
 
-  it('musterd limits the length of every column for a name or a reason, and only sync.actor() reads the actor (S49)', async () => {
+  it('musterd limits the length of every column for a name or a reason, and only sync.actor() reads musterd.actor (S49)', async () => {
     expect(
       await run(`
         select c.oid::regclass::text || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid

@@ -33,7 +33,7 @@ describe('the record of a call', () => {
     'true',
   ];
 
-  it('writeCall records the sent values and the values before, and marks the call as sent, outcome unknown', async () => {
+  it('writeCall records the sent and the previous values, and marks the call as sent with the outcome "unknown"', async () => {
     await write();
     await write({ text: 'a' });
     expect(await rows()).toEqual([

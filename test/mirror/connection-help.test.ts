@@ -15,7 +15,7 @@ describe('connectionHelp', () => {
       "psql 'postgres://u@a:1,b/d?target_session_attrs=read-write'",
     ],
     ["postgres://o'n:secret@h/d", "postgres://o'n@h/d", "psql 'postgres://o%27n@h/d'"],
-  ])('leaves the password out of %s', (url, shown, psql) => {
+  ])('returns the URL and a psql command without the password of %s', (url, shown, psql) => {
     expect(connectionHelp(url)).toEqual({ url: shown, psql });
   });
 });

@@ -46,7 +46,7 @@ describe.each([oldestServer()])('records of running daemons on $name', (server) 
     expect(end).toMatchObject({ how: 'asked', startedAt: first?.startedAt, endedAt: end?.seenAt });
   });
 
-  it('noteDaemon keeps the records of running daemons, and deletes records of ended and long unseen daemons', async () => {
+  it('noteDaemon keeps records of running daemons, and deletes records of daemons that ended or were last seen an hour ago', async () => {
     await run(`update sync.learned set value = value || jsonb_build_object(
         'b', jsonb_build_object('pid', 7, 'host', 'b', 'by_systemd', false, 'seen_at', clock_timestamp(), 'started_at', clock_timestamp()),
         'c', jsonb_build_object('pid', 8, 'host', 'c', 'by_systemd', false, 'seen_at', now() - interval '1 hour', 'started_at', now() - interval '1 day'),
@@ -78,7 +78,7 @@ describe.each([oldestServer()])('records of running daemons on $name', (server) 
     );
   });
 
-  it('createPresence updates the record of the daemon until close, and ends the record of a team that the daemon drops', async () => {
+  it('createPresence updates the daemon’s record of each team until close(), and marks the record of a dropped team as ended', async () => {
     let teams = ['north', 'south'];
     const presence = await createPresence({
       db: database.db,
@@ -103,7 +103,7 @@ describe.each([oldestServer()])('records of running daemons on $name', (server) 
     ]);
   });
 
-  it('createPresence logs two warnings and still closes if the database cannot be reached', async () => {
+  it('createPresence and close() log two warnings, and do not fail, if the database cannot be reached', async () => {
     const warnings: string[] = [];
     const away = { transaction: () => Promise.reject(new Error('away')) } as unknown as TestDatabase['db'];
     const presence = await createPresence({

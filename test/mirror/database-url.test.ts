@@ -62,7 +62,7 @@ describe('all combinations of sslmode, ssl and PGSSLMODE', () => {
 
   afterEach(() => vi.unstubAllEnvs());
 
-  test.each(modes)('readConnectionUrl obeys the first one set: sslmode, ssl, PGSSLMODE=%j', (setting) => {
+  test.each(modes)('the first of sslmode, ssl and PGSSLMODE sets the TLS mode: PGSSLMODE=%j', (setting) => {
     vi.stubEnv('PGSSLMODE', setting);
     const mine = cases.filter((one) => one.setting === setting);
     const seen = mine.map((one) => {
@@ -107,7 +107,7 @@ test('a connection with sslnegotiation=direct verifies the certificate', () => {
   expect(Reflect.get(client, 'ssl')).toEqual({ rejectUnauthorized: true });
 });
 
-test('readConnectionUrl reads settings that the URL lacks from PGHOST and PGSSLMODE', () => {
+test('readConnectionUrl reads a host or TLS mode that the URL lacks from PGHOST or PGSSLMODE', () => {
   expect(taken('postgres:///m', { PGHOST: 'db.example.net' })).toBe('verify-full');
   expect(taken('postgres://db.example.net/m', { PGSSLMODE: 'disable' })).toBe('disable');
   expect(taken('postgres://db.example.net/m?sslrootcert=system', { PGSSLMODE: 'disable' })).toBe(
@@ -127,7 +127,7 @@ test.each([
   expect(readConnectionUrl(text, {}).shown).toBe(shown);
 });
 
-test('readConnectionUrl turns TLS off for several hosts only if all of them are on this machine', () => {
+test('readConnectionUrl turns TLS off for several hosts on this machine, but not if one host is elsewhere', () => {
   expect(taken('postgres://127.0.0.1,localhost/m')).toBe('disable');
   expect(taken('postgres://127.0.0.1,db.example.net/m')).toBe('verify-full');
 });
@@ -145,13 +145,10 @@ test.each([
   ['postgres:///m?host=a,b,c&port=1,2', /3 hosts and 2 ports/],
   ['postgres://h/m?target_session_attrs=x', /unknown target_session_attrs "x"/],
   ['postgres://h/m?sslmode=on', /sslmode "on"/],
-])(
-  'readConnectionUrl names the invalid part of %s in its error, and shows no password',
-  async (text, part) => {
-    const error = await failureOf(Promise.resolve(text).then((url) => readConnectionUrl(url, {})));
-    expect(error.code).toBe('configuration');
-    expect(`${error.message} ${error.hint}`).toMatch(part);
-    expect(inspect(error, { showHidden: true, depth: 9 }).split('\n')[0]).not.toContain('canary');
-    expect(`${error.message} ${error.hint}`).not.toContain('canary');
-  },
-);
+])('readConnectionUrl(%s) fails: the error names the invalid part, and no password', async (text, part) => {
+  const error = await failureOf(Promise.resolve(text).then((url) => readConnectionUrl(url, {})));
+  expect(error.code).toBe('configuration');
+  expect(`${error.message} ${error.hint}`).toMatch(part);
+  expect(inspect(error, { showHidden: true, depth: 9 }).split('\n')[0]).not.toContain('canary');
+  expect(`${error.message} ${error.hint}`).not.toContain('canary');
+});

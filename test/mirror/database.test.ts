@@ -119,7 +119,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect((await settings.execute(one.asTyped)).rows).toEqual(before);
     });
 
-    test('fails a transaction whose code swallowed an error, since Postgres has rolled it back (D4)', async () => {
+    test('fails a transaction whose code swallowed an SQL error, since Postgres rolls the transaction back (D4)', async () => {
       const outcome = db.transaction(async (tx) => {
         await sql`update public.t set n = 9`.execute(tx);
         await sql`select 1/0`.execute(tx).catch(() => undefined);
@@ -183,7 +183,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     });
 
     test.each(['serializable', 'repeatable read'])(
-      'runs a transaction read committed even if the default of the database is %s',
+      'runs a transaction at read committed even if the default of the database is %s',
       async (level) => {
         const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db.kysely);
         const name = sql.id(rows[0]?.name ?? '');
@@ -245,7 +245,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       });
     });
 
-    test('does not repeat a timed-out single statement after a stop signal', async () => {
+    test('fails a timed-out single statement with the code "stopped" after a stop signal', async () => {
       const stop = new AbortController();
       const stopped = open({ lockTimeoutMs: 30, statementTimeoutMs: 200, signal: stop.signal });
       stop.abort(new MusterdError('stopped', 'Stopped on request'));
@@ -257,7 +257,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect(await sql`select 1`.execute(stopped.asTyped)).toBeDefined();
     });
 
-    test('ends a statement after its timeout, with a hint at the timeout and not at locks', async () => {
+    test('fails a statement after its timeout, with a hint that the statement took longer', async () => {
       const outcome = db.transaction(async (tx) => await sql`select pg_sleep(30)`.execute(tx), {
         statementTimeoutMs: 20,
       });
@@ -266,7 +266,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect(error.hint).toMatch(/took longer/);
     });
 
-    test('ends a transaction that stays idle for too long (D5)', async () => {
+    test('fails a transaction that stays idle for longer than its idle timeout (D5)', async () => {
       const impatient = open({ idleTimeoutMs: 20 });
       const outcome = impatient.transaction(async (tx) => {
         const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
@@ -341,7 +341,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       return { release: release.resolve, work };
     };
 
-    test('waits longer for a free connection than the connect timeout allows, and serves callers in order', async () => {
+    test('queries wait for a free connection even beyond the connect timeout, and run in the order of their calls', async () => {
       const busy = open({ maxConnections: 1, connectTimeoutMs: hungAfterMs, freeTimeoutMs: 3 * hungAfterMs });
       const { release, work } = await occupy(busy);
       const timers = holdTimers();
@@ -360,7 +360,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect(order).toEqual([1, 2, 3]);
     });
 
-    test('fails if no connection becomes free in time, and works once a connection is released', async () => {
+    test('a query fails if no connection becomes free in time, and the next query works once a connection is free', async () => {
       const busy = open({ maxConnections: 1, freeTimeoutMs: 100 });
       const { release, work } = await occupy(busy);
       const error = await failureOf(sql`select 1`.execute(busy.kysely));
@@ -375,7 +375,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       for (const _ of [1, 2]) await sql`select 1`.execute(busy.kysely);
     });
 
-    test('frees the place in the pool of a connection that failed to open', async () => {
+    test('a connection that failed to open does not occupy a place in the pool', async () => {
       const { proxy, url } = await openProxy();
       const broken = open({ url, maxConnections: 1, freeTimeoutMs: hungAfterMs });
       proxy.onClientBytes = () => 'forward-and-cut';
@@ -398,7 +398,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     await eventually('it is committed', async () => (await read()).every(({ n }) => n === 4));
   });
 
-  test('gives up on a server that stops answering, and closes that connection (D6)', async () => {
+  test('fails a transaction if the server stops answering, sends no ROLLBACK, and works again afterwards (D6)', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url, queryTimeoutMs: hungAfterMs, maxConnections: 1 });
     await sql`select 1`.execute(other.kysely);
@@ -420,7 +420,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     expect((await sql`select 1 as one`.execute(other.kysely)).rows).toEqual([{ one: 1 }]);
   });
 
-  test('gives up on a server that stops answering during a COPY, and can copy again afterwards', async () => {
+  test('fails a COPY if the server stops answering, and can copy again afterwards', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url, queryTimeoutMs: hungAfterMs, maxConnections: 1 });
     const copy = (lines: readonly string[]) =>
@@ -454,7 +454,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     expect(names.toSorted()).toEqual(['application_name', 'client_encoding', 'database', 'user']);
   });
 
-  test('close waits for work under way, and may be called twice', async () => {
+  test('close() waits for a running transaction, and can be called twice', async () => {
     const other = open();
     const inside = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
@@ -500,13 +500,13 @@ describe.each(servers())('createDatabase on $name', (server) => {
       ['DATABASE_URL if nobody listens at the port', { port: '9' }, /ECONNREFUSED/, /DATABASE_URL/],
       ['sslmode=disable if the server has no TLS', { search: 'sslmode=require' }, /./, /sslmode=disable/],
       ['a missing certificate', { search: 'sslmode=verify-full&sslrootcert=/nowhere/ca.pem' }, /ENOENT/, /./],
-    ])('fails with a hint at %s', async (_, change, message, hint) => {
+    ])('fails with a hint at the cause or the remedy: %s', async (_, change, message, hint) => {
       const error = await attempt((url) => Object.assign(url, change));
       expect(error.message).toMatch(message);
       expect(error.hint).toMatch(hint);
     });
 
-    test('gives up after a timeout if a server never answers (D6)', async () => {
+    test('fails with a timeout if the server never answers (D6)', async () => {
       const { proxy, url } = await openProxy();
       proxy.onClientBytes = () => 'swallow';
       const error = await attempt(
@@ -520,7 +520,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
 
     const messages = { cleartext: [0, 0, 0, 3], MD5: [0, 0, 0, 5, 1, 2, 3, 4] };
     test.each(Object.entries(messages))(
-      'sends no password to a foreign server that requests it as %s (S21)',
+      'sends no password to a foreign server that requests the password as %s (S21)',
       async (_, asked) => {
         let heard = '';
         const impostor = createServer((socket) => {
@@ -579,7 +579,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       { setting: sql`default_transaction_read_only = on`, words: /read-only/ },
       { setting: sql`datestyle = 'German'`, words: /Dates/ },
     ])(
-      'refuses a server with unsuitable settings: the error matches $words (D10, D14)',
+      'refuses a server that is read-only or has another date style, with an error that matches $words (D10, D14)',
       async ({ setting, words }) => {
         const other = await createTestDatabase({ server, empty: true });
         try {
