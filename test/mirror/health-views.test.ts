@@ -16,7 +16,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
     const known = (team: string, group: 'users' | 'counts', staleAfterMs: number) =>
       ({ team, group, schedule, delayMs: hour, staleAfterMs }) as const;
 
-    it('compares ages with the daemon’s limit, and returns null for a group without a schedule', async () => {
+    it('shows a group as fresh if its age is below stale_after, and shows null for a group without a schedule', async () => {
       await registerGroups(
         database.db,
         [
@@ -45,7 +45,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('registerGroups stores a new stale_after, and keeps the next run if the schedule is the same', async () => {
+    it('registerGroups stores a new stale_after, and keeps the time of the next run if the schedule is unchanged', async () => {
       const dueAt = () =>
         query(`select due_at::text from sync.due where run_group = 'users' and team = 'north'`);
       await query(
@@ -63,7 +63,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('shows a group as stale if its last success lies a day in the future, and as fresh if 30 seconds', async () => {
+    it('shows a group as stale if its last success is a day in the future, and as fresh if the success is 30 s in the future', async () => {
       await query(
         `update sync.due set complete_at = now() + interval '1 day', since = now() - interval '2 days' where team = 'north'`,
       );
@@ -105,7 +105,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
         ) r (command, ago, took, outcome, groups, requests, endpoints)`),
     );
 
-    it('report.sync_health shows for each team the last run, the last success and sums of seven days', async () => {
+    it('report.sync_health shows for each team the last run, the last success and totals of the last seven days', async () => {
       expect(
         await query(`select team, round(extract(epoch from now() - last_attempt) / 86400)::int as attempt, last_outcome,
             round(extract(epoch from now() - last_success) / 86400)::int as success, runs, complete_runs, success_rate, p50_seconds, p95_seconds,
@@ -116,7 +116,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('report.usage counts requests by endpoint and day, and older requests without an endpoint', async () => {
+    it('report.usage counts requests by endpoint and day, and shows requests of old runs without an endpoint', async () => {
       expect(
         await query(`select current_date - day > 10 as old, endpoint, sum(runs)::int as runs, sum(requests)::int as requests,
             sum(throttled)::int as throttled, sum(failed)::int as failed, max(slowest_ms)::int as slowest, max(mean_ms)::int as mean,

@@ -92,7 +92,7 @@ const later: readonly (readonly [string, string, object, readonly string[]])[] =
 ];
 
 describe('the intent of a push', () => {
-  it('openIntents records the editor of each field, except for an edit that no trigger saw', async () => {
+  it('openIntents records the editor of each pushed field, and no editor for an edit that no trigger recorded', async () => {
     const editors = () => query('select user_id, edited_by from sync.changes order by change_id');
     const asActor = (actor: string, edit: string) =>
       database.db.transaction(async (tx) => {
@@ -157,7 +157,7 @@ describe('the intent of a push', () => {
     expect(await readIntents(database.db.kysely, 42n)).toEqual([]);
   });
 
-  describe('on a field that is held when the push begins', () => {
+  describe('holds when the push begins', () => {
     /** The edits of `robin()`, of both teams and users, made as an editor makes them. */
     beforeEach(async () => {
       await force(
@@ -189,7 +189,7 @@ describe('the intent of a push', () => {
       ['no intent if another edit of the same value was approved', 'phone', { ...letPass, edit_id: '1' }, 0],
       ['no intent if the approval has no edit', 'phone', letPass, 0],
       ['an intent for the phone while the email is held', 'email', {}, 1],
-    ])('openIntents opens an intent unless a hold forbids it: %s', async (_, field, more, opened) => {
+    ])('openIntents requires the approval of a field that is held: %s', async (_, field, more, opened) => {
       await hold(1, field, more);
       expect(await open([planOf({ phone: '15550177' })])).toHaveLength(opened);
     });
@@ -230,7 +230,7 @@ describe('the intent of a push', () => {
     ]);
   });
 
-  it('openIntents uses the current edit if the plan names no edit, and creates an edit that is missing', async () => {
+  it('openIntents records the current edit if the plan names no edit, and creates the edit if none is recorded', async () => {
     const found = await setPhone();
     expect(await open([planOfPhone()])).toHaveLength(1);
     expect(await query('select edits from sync.changes')).toEqual([{ edits: { phone: Number(found) } }]);
@@ -316,7 +316,7 @@ describe('the intent of a push', () => {
     expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ decided: ['phone'] }]);
   });
 
-  it('openIntents does not spend an approval while another push is open, and refuses a spent approval', async () => {
+  it('openIntents spends no approval while another push of the user is open, and opens no intent for a spent approval', async () => {
     const edit = await setPhone();
     await letPhonePass();
     await query(
@@ -370,7 +370,7 @@ describe('the intent of a push', () => {
       `update sync.held_fields set decision = 'approved' where team_id = 42 and user_id = 1`,
       [],
     ],
-  ])('openIntents skips busy users of its own team only: a transaction %s', async (_, statement, busy) => {
+  ])('openIntents skips users locked in its own team: a transaction %s', async (_, statement, busy) => {
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
     const plans = [planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)];
@@ -386,16 +386,13 @@ describe('the intent of a push', () => {
     expect(await readIntents(database.db.kysely, teamId)).toHaveLength(2);
   });
 
-  it.each(later)(
-    'openIntents opens no intent if the mirror no longer has the planned value: %s',
-    async (_, edit) => {
-      await query(`update mirror.users set ${edit} where team_id = 41 and id = 1`);
-      expect(await open([planOf(robin()), planOf(robin(2n), {}, 2n)])).toMatchObject([{ userId: 2n }]);
-      expect(await ledger()).toMatchObject([{ user_id: 2n }]);
-    },
-  );
+  it.each(later)('openIntents opens no intent if the value changed after the plan: %s', async (_, edit) => {
+    await query(`update mirror.users set ${edit} where team_id = 41 and id = 1`);
+    expect(await open([planOf(robin()), planOf(robin(2n), {}, 2n)])).toMatchObject([{ userId: 2n }]);
+    expect(await ledger()).toMatchObject([{ user_id: 2n }]);
+  });
 
-  it('openIntents opens an intent although another field has changed, and for an emptied phone', async () => {
+  it('openIntents opens an intent although another field of the user has changed, and also for an emptied phone', async () => {
     await query(`update mirror.users set phone = null where team_id = 41 and id = 1`);
     expect(await open([planOf({ email: robin().email })])).toHaveLength(1);
     await query('delete from sync.changes');
@@ -406,7 +403,7 @@ describe('the intent of a push', () => {
     ['is marked as gone', 'update mirror.users set gone_at = now() where id = 1'],
     ['has no row', 'delete from mirror.users where team_id = 41 and id = 1'],
     ['has no base', 'delete from sync.user_base where team_id = 41 and id = 1'],
-  ])('openIntents opens no intent if the user %s', async (_, change) => {
+  ])('openIntents opens no intent for a gone or unknown user: the user %s', async (_, change) => {
     await force(change);
     expect(await open([planOf(robin())])).toEqual([]);
     expect(await ledger()).toEqual([]);
@@ -437,7 +434,7 @@ describe('the intent of a push', () => {
   });
 });
 
-it('readMovedFields returns for each moved field if the user has an open push, has a hold or has gone', async () => {
+it('readMovedFields returns each moved field, and whether its user has an open push, has a hold or is gone', async () => {
   const pulled = `'pull', '{"phone": "15550100"}', '{"phone": "15550177"}'`;
   await query(`insert into sync.changes (team_id, user_id, run_id, kind, old, new) values
     (41, 1, ${runId}, ${pulled}), (41, 2, ${runId}, ${pulled}), (41, 3, ${runId}, ${pulled.replace('15550100', '')})`);
@@ -499,7 +496,7 @@ const opened = async (id: Id = 1n): Promise<Intent> => {
 };
 
 describe('applyResults of a confirmed field', () => {
-  it('stores the service’s values in mirror and base of only the pushed user, and closes the push', async () => {
+  it('stores the service’s values in mirror and base, only for the pushed user, and closes the push', async () => {
     expect(await apply(resultOf(await opened()))).toEqual([]);
     expect(await mirrored()).toEqual({
       ...takenInSql,
@@ -527,7 +524,7 @@ describe('applyResults of a confirmed field', () => {
     ]);
   });
 
-  it.each([true, false])('keeps the time of sending only if the request has left (%s)', async (hasLeft) => {
+  it.each([true, false])('keeps sent_at of a request that has left, else clears it: %s', async (hasLeft) => {
     const intent = await opened();
     await write((tx) => markSent(tx, teamId, [1n]));
     const outcomes = { name: 'unsent', email: 'unsent', phone: 'unsent', roleId: 'unsent' } as const;
@@ -535,7 +532,7 @@ describe('applyResults of a confirmed field', () => {
     expect(await query('select sent_at is not null as sent from sync.changes')).toEqual([{ sent: hasLeft }]);
   });
 
-  it('stores for each of two users the values in that user’s own result', async () => {
+  it('stores for each of two users the values in the user’s own result', async () => {
     const [one, other] = [await opened(), await opened(2n)];
     const others = { name: { first: 'Robin', last: 'E.' }, email: 'E@example.com', phone: '1', roleId: 12n };
     const results = [resultOf(one), resultOf(other, { taken: others, joined: 'Robin E.', requestId: 'r2' })];
@@ -564,7 +561,7 @@ describe('applyResults of a confirmed field', () => {
     },
   );
 
-  it('stores a confirmed empty phone', async () => {
+  it('stores a confirmed empty phone as null in base', async () => {
     await query('update mirror.users set phone = null where team_id = 41 and id = 1');
     const [empty] = await open([planOf({ phone: null })]);
     if (empty === undefined) throw new Error('nothing to send');
@@ -620,7 +617,7 @@ describe('applyResults with the user’s row in the answer', () => {
     ],
     ['one older and one newer time win', { updatedAt: '2026-01-01T00:00:00Z' }, 'now'],
     ['equal times win', { updatedAt: '2026-01-02T00:00:00Z', userUpdatedAt: '2026-01-04T00:00:00Z' }, 'now'],
-  ])('stores the row of the answer unless its times are older: %s', async (_, times, raw) => {
+  ])('stores the row of the answer unless the times of the row are older: %s', async (_, times, raw) => {
     expect(await shownWith(times)).toBe(raw);
   });
 
@@ -683,7 +680,7 @@ describe('applyResults of an unconfirmed field', () => {
     ]);
   });
 
-  describe('that a person had approved', () => {
+  describe('applyResults of a field that a person had approved', () => {
     const edits = () =>
       query(`select field, edit_id from sync.edits where team_id = 41 and user_id = 1 and ended_at is null`);
     /** A person let all four fields of user 1 pass, and their push is open. */
@@ -714,7 +711,7 @@ describe('applyResults of an unconfirmed field', () => {
     const others = () =>
       query(`select distinct decision from sync.held_fields where (team_id, user_id) <> (41, 1)`);
 
-    it('restores the approval of an unsent, unanswered or missing field, and not after an unknown outcome', async () => {
+    it('restores the approval if the outcome is unsent, unanswered or missing, but not if the outcome is unknown', async () => {
       const intent = await openDecided();
       const outcomes = { name: 'unsent', email: 'unanswered', phone: 'missing', roleId: 'unknown' } as const;
       await apply(resultOf(intent, { outcomes, seen: null, closed: false }));
@@ -752,7 +749,7 @@ describe('applyResults of an unconfirmed field', () => {
       ).toEqual([{ batch: null }]);
     });
 
-    it('keeps a decision that was made during the push, and does not approve a newer edit', async () => {
+    it('keeps a decision that was made during the push, and does not restore the approval for a newer edit', async () => {
       const intent = await openDecided();
       await query(`update sync.held_fields set decision = 'rejected' where field = 'phone';
         update sync.held_fields set decision = null where field = 'email';
@@ -767,7 +764,7 @@ describe('applyResults of an unconfirmed field', () => {
       });
     });
 
-    it('applyResults removes the decision if the value arrived, and keeps a decision about a newer edit', async () => {
+    it('removes the decision if the outcome is confirmed, and keeps a decision about a newer edit', async () => {
       const intent = await openDecided();
       await query(`update sync.held_fields set edit_id = edit_id + 1000 where field = 'phone'`);
       await apply(resultOf(intent));
@@ -783,7 +780,7 @@ describe('applyResults of an unconfirmed field', () => {
     });
   });
 
-  it('stores a name that the service damaged in the base, and keeps the mirror’s name', async () => {
+  it('stores the damaged name of the service in base, and keeps the name of the mirror', async () => {
     const intent = { ...(await opened()), sent: { email: robin().email } };
     await apply(
       resultOf(intent, {

@@ -76,7 +76,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     );
 
   describe('a new edit', () => {
-    it('records the time, role, person and application of its statement', async () => {
+    it('contains the time, role, person and application of its statement', async () => {
       const [before] = await objects('select clock_timestamp() as at');
       const xid = await other.transaction(async (tx) => {
         await text`select set_config('musterd.actor', ' Kim  of HR', true)`.execute(tx);
@@ -109,7 +109,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
     });
 
-    it('leaves the actor empty if the session names no person', async () => {
+    it('contains no actor if the session names no person', async () => {
       await edit('', `phone = '15550101'`);
       expect(await sql('select actor, authors from sync.edits')).toEqual([[null, [me]]]);
     });
@@ -128,7 +128,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(['1 role_id conflict']);
     });
 
-    it('a statement creates edits of exactly the users that it changes, in both teams', async () => {
+    it('a statement creates edits only for users whose value changes, in both teams', async () => {
       await edit('Kim', `phone = case when (team_id, id) = (41, 2) then phone else '15550101' end`, 'id < 3');
       expect(
         await sql('select team_id, user_id, field from sync.edits where ended_at is null order by 1, 2'),
@@ -143,14 +143,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ).toEqual([[41n, 1n, 'phone']]);
     });
 
-    it('records an edit of name_split, and ends it at once', async () => {
+    it('an edit of name_split ends at once as replaced', async () => {
       await edit('Kim', `name_split = 'known'`);
       expect(await edits()).toEqual([['name_split', 'guessed', 'known', 'replaced', ['kim']]]);
     });
   });
 
   describe('a replaced edit', () => {
-    it('passes its authors on to the next edit of the same field, and of no other field', async () => {
+    it('the next edit of the same field keeps the authors of the replaced edit, and an edit of another field does not', async () => {
       await edit('Kim', `phone = '15550101'`);
       const first = await lastingId('phone');
       await hold('phone', 'limit', ', batch', `, 'aaaaaaaaaaaa'`);
@@ -172,7 +172,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select edit_id, batch from sync.held_fields')).toEqual([[first, 'aaaaaaaaaaaa']]);
     });
 
-    it('ends as withdrawn if its transaction sets the old value again, and as replaced for another value', async () => {
+    it('ends as withdrawn if its transaction sets the old value again, and as replaced if it sets another value', async () => {
       await other.transaction(async (tx) => {
         for (const phone of ['15550101', '15550102', '15550100', '15550103'])
           await text`update mirror.users set phone = ${phone} where team_id = 41 and id = 1`.execute(tx);
@@ -180,7 +180,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect((await edits()).map((row) => row[3])).toEqual(['replaced', 'withdrawn', 'withdrawn', null]);
     });
 
-    it('passes the name_split from before the first edit on to the next edit, until the name is withdrawn', async () => {
+    it('the next edit of a name keeps the name_split from before the first edit, until the edit is withdrawn', async () => {
       await edit('Kim', `last_name = 'Borg'`);
       await edit('Kim', `name_split = 'known'`);
       await edit('Lee', `last_name = 'Berg'`);
@@ -195,9 +195,9 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
   });
 
-  describe('a withdrawn edit', () => {
+  describe('the withdrawal of an edit', () => {
     it.each(['limit', 'review', 'conflict', 'refused', 'ineffective', 'unsupported', 'returned'])(
-      'removes its hold with the reason "%s"',
+      'removes the hold of the edit with the reason "%s"',
       async (reason) => {
         await edit('Kim', `phone = '15550101'`);
         await hold('phone', reason);
@@ -243,7 +243,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
     });
 
-    it('becomes a new edit if the same value is set again (O8)', async () => {
+    it('ends the edit, and setting the same value again creates a new edit (O8)', async () => {
       await edit('Kim', `phone = '15550101'`);
       const first = await lastingId('phone');
       await edit('Kim', `phone = '15550100'`);
@@ -345,14 +345,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(['1 phone asked', ...others]);
     });
 
-    it('an edit that ends leaves the hold of an earlier edit of the same field unchanged', async () => {
+    it('the end of an edit leaves the hold of an earlier edit of the same field unchanged', async () => {
       await sql(`update sync.held_fields set edit_id = 0 where field = 'phone' and user_id = 1`);
       await force(`update sync.user_base set phone = '15550101' where team_id = 41 and id = 1`);
       expect(await lastingId('phone')).toBeUndefined();
       expect(await held()).toEqual(['1 phone conflict', ...others]);
     });
 
-    it('an edit ends as agreed if its user was forgotten, and comes back with the edited value', async () => {
+    it('an edit of a forgotten user ends as agreed if the user comes back with the edited value', async () => {
       await force('update mirror.users set gone_at = now() where team_id = 41 and id = 1');
       await write((tx) => forgetUsers(tx, run(), [1n]));
       await edit('Lee', `phone = '15550105'`);
@@ -366,7 +366,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
   });
 
-  it('forgetUsers ends the edits of the user as forgotten, only in its own team', async () => {
+  it('forgetUsers ends the edits of the user as forgotten, and keeps edits in another team', async () => {
     await edit('Kim', `phone = '15550101'`, 'id < 3');
     await write((tx) => forgetUsers(tx, run(), [1n]));
     expect(
@@ -442,7 +442,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
     const back = ['phone', '15550101', '15550100', null, ['kim', 'lee']];
 
-    it('continues while the outcome of the push is unknown', async () => {
+    it('does not end while the outcome of the push is unknown', async () => {
       expect((await edits()).at(-1)).toEqual(back);
       expect((await edits()).filter((row) => row[3] === 'replaced')).toEqual([
         ['phone', '15550100', '15550101', 'replaced', ['kim']],
@@ -462,7 +462,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       },
     );
 
-    it('continues with its authors after a confirmed push, until the sent value is set again', async () => {
+    it('keeps its authors and does not end after a confirmed push, until the sent value is set again', async () => {
       await answered(intent, { phone: 'confirmed', roleId: 'confirmed' });
       expect((await edits()).at(-1)).toEqual(back);
       expect(await sql(`select phone from sync.user_base where team_id = 41 and id = 1`)).toEqual([
@@ -485,7 +485,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select count(*) from sync.edits where ended_at is null')).toEqual([[1n]]);
     });
 
-    it('continues while a confirmed outcome has not reached base yet', async () => {
+    it('does not end while a confirmed outcome is not yet stored in base', async () => {
       await sql(
         `update sync.changes set outcome = '{"role_id": "confirmed"}', closed_at = now() where state = 'open'`,
       );
@@ -493,7 +493,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await lastingId('role_id')).toBeDefined();
     });
 
-    it('becomes a new edit if its value is set again, and ends once the push is confirmed', async () => {
+    it('a new edit begins if the sent value is set again, and ends once the push is confirmed', async () => {
       const carried = await sql(`select (edits ->> 'phone')::bigint from sync.changes where state = 'open'`);
       await edit('Kim', `phone = '15550101'`);
       expect(await lastingId('phone')).toBeGreaterThan(carried[0]?.[0] as bigint);
@@ -509,7 +509,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     ['serializable', 'confirmed', null],
     ['repeatable read', 'ineffective', 'agreed'],
   ] as const)(
-    'an edit taken back in a %s transaction older than its push has, after the outcome %s, ended_how %s',
+    'a %s transaction that began before the push takes the edit back: after the outcome %s, ended_how is %s',
     async (isolation, outcome, ended) => {
       await edit('Kim', `phone = '15550101'`);
       await other.transaction(async (tx) => {
@@ -525,7 +525,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     },
   );
 
-  it('a confirmed push ends holds of the sent edit, and leaves a hold of the next edit', async () => {
+  it('a confirmed push removes the hold of the sent edit, and keeps a hold of the next edit', async () => {
     await edit('Kim', `phone = '15550101', role_id = 3`);
     const intent = await opened({ phone: '15550101', roleId: 3n });
     await hold('role_id', 'limit');
@@ -553,7 +553,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ['email', `email = 'new@example.com'`, '1@example.com', 'new@example.com'],
       ['phone', 'phone = null', '15550100', null],
       ['role_id', 'role_id = 3', 2, 3],
-    ])('sync.find_edit records an edit of %s without an author', async (field, set, old, now) => {
+    ])('sync.find_edit records an edit of %s by an unknown author', async (field, set, old, now) => {
       await force(`update mirror.users set ${set} where team_id = 41 and id = 1`);
       expect(await edits('true')).toEqual([]);
       const found = await find(field);
@@ -581,13 +581,13 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await edits('true')).toHaveLength(1);
     });
 
-    it('sync.find_edit returns the recorded edit if the field still has its value', async () => {
+    it('sync.find_edit returns the recorded edit if the field still has the value of the edit', async () => {
       await edit('Kim', `phone = '15550101'`);
       expect(await find()).toBe(await lastingId('phone'));
       expect(await edits('true')).toHaveLength(1);
     });
 
-    it('replaces the recorded edit, and adds an unknown author to the authors of that edit', async () => {
+    it('sync.find_edit replaces the recorded edit by an edit with the same authors and an unknown author', async () => {
       await edit('Kim', `phone = '15550101', last_name = 'Borg'`);
       await force(
         `update mirror.users set phone = '15550102', last_name = 'Berg', name_split = 'known' where team_id = 41 and id = 1`,
@@ -612,14 +612,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await find('phone', 9)).toBeNull();
     });
 
-    it('adds an unknown author to the next edit of the field', async () => {
+    it('after sync.find_edit, the next edit of the field has an unknown author too', async () => {
       await force(`update mirror.users set phone = '15550101' where team_id = 41 and id = 1`);
       await find();
       await edit('Kim', `phone = '15550102'`);
       expect((await edits()).at(-1)).toEqual(['phone', '15550101', '15550102', null, ['', 'kim']]);
     });
 
-    it('adds an unknown author to the next edit even if sync.find_edit was not called', async () => {
+    it('without sync.find_edit, the next edit of the field has an unknown author too', async () => {
       await force(`update mirror.users set phone = '15550101' where team_id = 41 and id = 1`);
       await edit('Kim', `phone = '15550102'`);
       expect(await edits()).toEqual([['phone', '15550101', '15550102', null, ['', 'kim']]]);
@@ -631,7 +631,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
   });
 
   it.each(['before the tables were analysed', 'afterwards'])(
-    'recording an edit reads only rows of the edited users, measured %s',
+    'the trigger that records an edit reads only rows of the edited users, measured %s',
     async (when) => {
       await force(`
         insert into sync.user_base (team_id, id, name, first_name, last_name, phone) select 41, n, 'A', 'A', '', '15550100' from generate_series(10, 3000) n;

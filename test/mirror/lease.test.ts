@@ -139,7 +139,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('lease.require() throws only after the last renewal or extension has run out', async () => {
+  it('lease.require() throws once the time of the last renewal or extension has run out, and not before', async () => {
     const lease = await takeLease(counted, 'known', { ttlMs });
     for (let quarter = 1; quarter <= 8; quarter += 1) {
       await pass('known', ttlMs / 4);
@@ -176,7 +176,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('a transaction extends the lease only if less than half of its time is left', async () => {
+  it('a transaction extends the lease if less than half of the lease’s time is left, and otherwise does not', async () => {
     const lease = await takeLease(database.db, 'extended', { ttlMs });
     const expireIn = async (share: number) => {
       await setLease('extended', `expires_at = clock_timestamp() + ${share * ttlMs} * interval '1 ms'`);
@@ -215,7 +215,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     }
   };
 
-  it('takeLease fails if the holder renews the lease after takeLease has found it expired', async () => {
+  it('takeLease fails if the holder renews the lease after takeLease has found the lease expired', async () => {
     const first = await takeLease(database.db, 'renewed', { ttlMs });
     await pass('renewed', ttlMs);
     const thief = await askSlowly('renewed', async () => {
@@ -238,7 +238,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await second.release();
   });
 
-  it('fenced() rejects a write once the lease has expired, even if the lease is still free', async () => {
+  it('fenced() rejects a write once the lease has expired, even if no other process has taken the lease', async () => {
     const lease = await takeLease(database.db, 'idle', { ttlMs });
     await setLease('idle', expired);
     let written = false;
@@ -324,7 +324,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     }
   });
 
-  it('takeLease cuts the lease of a dead holder to its normal length after the clock was set back (R8)', async () => {
+  it('takeLease cuts the lease of a dead holder to the normal length after the clock was set back (R8)', async () => {
     const dead = await takeLease(database.db, 'set back', { ttlMs });
     // As after a step of a day; nobody renews it, and whether its process runs is not to be seen from here.
     await setLease(
@@ -342,7 +342,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
   it.each([
     ['14 min, longer than the requested 1 s', '14 min', 1_000],
     ['59 min, shorter than the requested hour', '59 min', 3_600_000],
-  ])('takeLease does not shorten a lease that lasts %s', async (_, ahead, askedMs) => {
+  ])('takeLease does not shorten a held lease that lasts %s', async (_, ahead, askedMs) => {
     const first = await takeLease(database.db, 'long ago', { ttlMs });
     await setLease('long ago', `expires_at = clock_timestamp() + interval '${ahead}'`);
     const before = await expiresAt('long ago');
@@ -351,7 +351,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await first.release();
   });
 
-  it('the next renewal restores the length of a lease that the takeLease of another process has cut', async () => {
+  it('the next renewal by the holder restores the length of a lease that another process has cut by takeLease', async () => {
     const lease = await takeLease(database.db, 'alive', { ttlMs });
     await setLease('alive', `expires_at = clock_timestamp() + interval '1 day'`);
     await isHeld(takeLease(other, 'alive', { ttlMs: ttlMs / 2 }));
@@ -387,7 +387,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await expect(underLease(other, of(new AbortController().signal), work)).rejects.toThrow('worked');
   });
 
-  it('lease.release() fails, and keeps the lease, if its last read waits for a locked table', async () => {
+  it('lease.release() fails, and keeps the lease, if the read before the release waits for a locked table', async () => {
     const lease = await takeLease(database.db, 'last', { ttlMs: 6_000 });
     await other.transaction(async (tx) => {
       await sql`lock table sync.runs`.execute(tx);
