@@ -129,7 +129,7 @@ describe.each(
     expect(await edits()).toEqual([{ ...one, ended_how: 'agreed' }]);
   });
 
-  it('writeHolds stores the values of all sides and the edit, and a withdrawal removes the hold', async () => {
+  it('writeHolds stores the values of all sides and the edit, and the withdrawal of the edit removes the hold', async () => {
     await edit(edited);
     const hold = {
       field,
@@ -169,7 +169,7 @@ it.each([
   ['updated_at', '2026-02-02T00:00:00Z', 1],
   ['user_created_at', '2026-02-03T00:00:00Z', 0],
   ['user_updated_at', '2026-02-04T00:00:00Z', 0],
-])('a new %s (%j) from the service begins %i periods of the history', async (column, value, begun) => {
+])('a new %s (%j) of a user begins %i periods in sync.user_periods', async (column, value, begun) => {
   const kept = (await periods()).length;
   await force(`update mirror.users set ${column} = '${value}'`);
   expect((await periods()).length - kept).toBe(begun);

@@ -43,7 +43,7 @@ const edit = (values: Readonly<Record<string, Parameters<typeof editUsers>[2][nu
   );
 
 describe('editUsers', () => {
-  it('keeps a guessed name split if the edit changes another field', async () => {
+  it('leaves name_split "guessed" if the edit changes only the phone', async () => {
     expect(await edit({ 1: { phone: '15550190' }, 2: { phone: '15550191' } })).toEqual(new Set([1n, 2n]));
     expect(await rows()).toEqual([
       [1n, 'Ana Maria', 'Garcia', 'guessed', '15550190'],
@@ -51,7 +51,7 @@ describe('editUsers', () => {
     ]);
   });
 
-  it('holds an ambiguous phone number, and removes the hold when the number is set back to the base', async () => {
+  it('holds an ambiguous phone, and removes the hold when the phone is set back to the base value', async () => {
     const change = (from: string, to: string, unsure: string) =>
       database.db.transaction((tx) =>
         editUsers(tx, teamId, [
@@ -76,7 +76,7 @@ describe('editUsers', () => {
     expect(await held()).toEqual([]);
   });
 
-  it('marks the name split as known only for the user whose name it edits', async () => {
+  it('sets name_split to "known" for a user whose name is edited, and not for a user whose phone is edited', async () => {
     const name = { first: 'Ana', last: 'Maria Garcia' };
     expect(await edit({ 1: { name }, 2: { phone: null } })).toEqual(new Set([1n, 2n]));
     expect(await rows()).toEqual([
@@ -85,7 +85,7 @@ describe('editUsers', () => {
     ]);
   });
 
-  it('skips a user whose row has changed since it was read', async () => {
+  it('skips a user whose row differs from the expected values, and edits the next user', async () => {
     await sql(`update mirror.users set phone = '15550150' where id = 1`);
     expect(await edit({ 1: { phone: '15550190' }, 2: { name: { first: 'Eva', last: 'Borg' } } })).toEqual(
       new Set([2n]),

@@ -180,7 +180,7 @@ test.skipIf(spawnSync('psql', ['--version']).status !== 0)('psqlCommand asks for
 });
 
 describe('several processes on one data folder', () => {
-  test('three processes start one server in an empty folder, and two of them attach to it', async () => {
+  test('one of three processes starts the server in an empty folder, and two processes attach to the server', async () => {
     const children = await Promise.all([openChild(), openChild(), openChild()]);
     expect(children.filter(({ attached }) => attached)).toHaveLength(2);
     expect(new Set(children.map(({ url }) => url)).size).toBe(1);
@@ -214,7 +214,7 @@ describe('several processes on one data folder', () => {
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
 
-    test('a served page survives the process that started the server, and stops the server when the page ends', async () => {
+    test('a page runs on after the process that started the server has ended, and the server stops with the page', async () => {
       const starter = await openChild();
       await use(starter.url, migrate);
       const env = {
@@ -233,7 +233,7 @@ describe('several processes on one data folder', () => {
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
 
-    test('a process that opens while the server is stopping gets a running server, and loses no write', async () => {
+    test('openEmbedded returns a running server even while the server is being stopped, and no write is lost', async () => {
       const starter = await open();
       await note(starter.url, 'first');
       const rounds = Array.from({ length: 4 }, async () => {
@@ -274,7 +274,7 @@ const isPresent = async (url: string) => (await presentOf(url).catch(() => [])).
 describe('after a crash', () => {
   beforeEach(seed);
 
-  test('an attached process warns and starts the server again when the process that started it is killed', async () => {
+  test('an attached process warns and starts the server again when the process that started the server is killed', async () => {
     const starter = await openChild();
     await note(starter.url, 'before');
     const warnings: string[] = [];
@@ -301,7 +301,7 @@ describe('after a crash', () => {
     expect(await notes(next.url)).toEqual(['before']);
   });
 
-  test('close succeeds after the server was killed, and the next start finds all data', async () => {
+  test('close() succeeds after the server was killed, and the next start finds all data', async () => {
     const first = await open();
     await note(first.url, 'before');
     process.kill(serverOf(first).pid, 'SIGKILL');
@@ -358,7 +358,7 @@ describe('after a crash', () => {
     expect(serverOf(guest).status).toBe('ready');
   });
 
-  describe('a stale lock file', () => {
+  describe('openEmbedded with a stale lock file', () => {
     const owner = () => statSync(join(folder, 'cluster', 'data'));
     const identity = () => (isRoot ? { uid: owner().uid, gid: owner().gid } : {});
     /** Starts over such a lock file, and finds what was there. */
@@ -373,16 +373,16 @@ describe('after a crash', () => {
     const claim = (pid = 0) =>
       startOver(lockOfMade.replace(/^\d+/, String(pid)).replaceAll(made, folder), new Date(0));
 
-    test('does not stop openEmbedded if the named process has ended', () => claim(spawnSync('true').pid));
+    test('starts if the process in the file has ended', () => claim(spawnSync('true').pid));
 
-    test('does not stop openEmbedded if another process of the user has the process id in the file', async () => {
+    test('starts if another process of the user has the process id in the file', async () => {
       const stranger = spawn('sleep', ['600'], { ...identity(), stdio: 'ignore' });
       closers.push(() => stranger.kill('SIGKILL'));
       await claim(stranger.pid);
       expect(stranger.exitCode).toBeNull();
     });
 
-    test('does not stop openEmbedded if the named process is a zombie', async () => {
+    test('starts if the process in the file is a zombie', async () => {
       const careless = spawn('/bin/sh', ['-c', 'sleep 1 & echo $!; exec sleep 600'], {
         ...identity(),
         stdio: ['ignore', 'pipe', 'ignore'],
@@ -401,7 +401,7 @@ describe('after a crash', () => {
       await claim(zombie);
     });
 
-    test.each(['', 'garbage'])('does not stop openEmbedded: it contains %j', (content) => startOver(content));
+    test.each(['', 'garbage'])('starts if the file contains only %j', (content) => startOver(content));
   });
 });
 
@@ -409,7 +409,7 @@ describe('the port of the embedded server', () => {
   const portOf = ({ url }: { url: string }) => Number(new URL(url).port);
   const file = () => join(folder, 'cluster', 'port');
 
-  test('musterd chooses a port between 20000 and 29999 once, and keeps it', async () => {
+  test('musterd chooses a port between 20000 and 29999, and uses the same port at the next start', async () => {
     seed();
     rmSync(file());
     const ports = [];
@@ -425,7 +425,7 @@ describe('the port of the embedded server', () => {
     expect(readFileSync(file(), 'utf8')).toBe(`${port}\n`);
   });
 
-  test('musterd warns and uses another port while the original of a copied data folder runs on the port', async () => {
+  test('a copied data folder gets another port, with a warning, while the server of the original folder uses the port', async () => {
     seed();
     const original = await open();
     await note(original.url, 'before');
@@ -475,7 +475,7 @@ describe('an error of openEmbedded', () => {
     }
   });
 
-  test('names the folder that was given as bindir if it has no Postgres', async () => {
+  test('names the folder in the option bindir if the folder contains no Postgres', async () => {
     const error = await failureOf(openEmbedded({ dataDir: folder, bindir: folder }));
     expect(error.message).toContain(folder);
   });
@@ -493,7 +493,7 @@ describe('an error of openEmbedded', () => {
     expect(error.hint).toMatch(/MUSTERD_DATA_DIR/);
   });
 
-  test.runIf(isRoot)('leaves a folder with foreign files unchanged', async () => {
+  test.runIf(isRoot)('keeps a folder with foreign files unchanged, with the code "mirror"', async () => {
     writeFileSync(join(folder, 'thesis.txt'), '');
     const error = await failureOf(openEmbedded({ dataDir: folder }));
     expect(error.code).toBe('mirror');
@@ -514,7 +514,7 @@ describe('an ephemeral server', () => {
     await opened.close();
   });
 
-  test('stops and removes its folder when the process that opened it is killed', async () => {
+  test('stops, and its folder is removed, when the process that opened the server is killed', async () => {
     const child = await openElsewhere({ embedded: { ephemeral: true } });
     const { pid } = serverOf(child);
     await child.kill();
@@ -544,7 +544,7 @@ describe('unpacking the Postgres binaries', () => {
     return path;
   };
 
-  test('deletes nothing if the cache was empty, because another process may have finished its copy', () => {
+  test('deletes no folder if the cache was empty, because another process may just have finished a copy', () => {
     vi.stubEnv('CACHE_DIRECTORY', cache());
     const deletes = vi.spyOn(fs, 'rmSync');
     syncBuiltinESMExports();
@@ -558,7 +558,7 @@ describe('unpacking the Postgres binaries', () => {
     }
   });
 
-  test('two processes at once leave one whole copy, and the next start repairs a torn copy', async () => {
+  test('two processes at once leave one complete copy, and the next start repairs a copy that lacks files', async () => {
     const environment = { CACHE_DIRECTORY: cache() };
     const children = await Promise.all(
       ['a', 'b'].map(async (name) => await openChild({ environment, embedded: { dataDir: data(name) } })),
@@ -622,7 +622,7 @@ describe('openEmbedded as a user other than root', () => {
     return child;
   };
 
-  test('uses a folder in the home of the user, which root later opens with the user’s account', async () => {
+  test('uses a folder in the user’s home, and root later runs the server of the folder with the user’s account', async () => {
     const child = await start(plain(join(folder, 'home')));
     expect(child.dataDir).toBe(join(folder, 'home', '.local', 'share', 'musterd'));
     await note(child.url, 'mine');
@@ -645,7 +645,7 @@ describe('openEmbedded as a user other than root', () => {
     expect(await child.close()).toBe(0);
   });
 
-  test('refuses a folder in TMPDIR that every user may write to', async () => {
+  test('refuses a folder below TMPDIR if every user may write to the folder', async () => {
     const uid = isRoot ? nobody().uid : process.getuid?.();
     const home = join(folder, 'home');
     const trap = join(home, `musterd-${uid}`);

@@ -8,7 +8,7 @@ import { readPageFrame } from '../../src/page/read/page-reader.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-it('findUsers finds a user by id, email, phone or name, as in the mirror or in the base', async () => {
+it('findUsers finds a user by id, or by the email, phone or name that mirror or base has', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.close());
   await runSqlText(
@@ -91,7 +91,7 @@ describe('users with similar spellings', () => {
     ['000', [], []],
     ['+0', [], []],
     ['Joerg Nobody', [], []],
-  ])('commands and page find "%s": users %j, and similar users %j', async (typed, whole, part) => {
+  ])('findUsers and page find for "%s" users %j, and partial matches %j', async (typed, whole, part) => {
     const all = await findUsers(database.db.kysely, 41n, readUserQuery(typed));
     const idsOf = (isPart: boolean) =>
       all.filter((user) => user.isPart === isPart).map(({ id }) => Number(id));

@@ -18,7 +18,7 @@ describe('new users on the first day of a mirror', () => {
   const came = () => stage.sql(`select user_id from report.roster_changes where field = 'present'`);
   const joined = async () => (await stage.sql(whoJoined)).map(([, id]) => id);
 
-  it('the cookbook’s query lists users created recently or first found by a later run, and nobody whom the first run found', async () => {
+  it('the cookbook’s query lists recently created users and users found after the first run, and no other users', async () => {
     await stage.run();
     expect(await came()).toEqual([]);
     expect(await joined()).toEqual([]);
@@ -42,7 +42,7 @@ describe('new users on the first day of a mirror', () => {
     expect(await joined()).toEqual([String(id)]);
   });
 
-  it('report.roster_changes does not list users whom a failed first run missed', async () => {
+  it('report.roster_changes does not list users as new whom only a failed first run missed', async () => {
     retryAtOnce();
     for (const fault of parseFaults(['reset-after,path=/v1/users/get,times=always']))
       stage.emulator.addFault(fault);

@@ -23,7 +23,7 @@ describe('more rows than a statement has parameters', () => {
   });
   afterAll(() => release());
 
-  it('publishes 65,536 tags in one transaction (D8)', async () => {
+  it('applyListing publishes 65,536 tags in one transaction (D8)', async () => {
     const tags = numbers.map((number) => ({
       id: BigInt(number),
       teamId: 41n,
@@ -48,7 +48,7 @@ describe('more rows than a statement has parameters', () => {
     expect(await publish(tags.slice(1))).toMatchObject({ absent: [{ id: 1n }] });
   });
 
-  it('compares 65,536 users, and looks up the addresses of as many ids (D8)', async () => {
+  it('readDifferingUsers compares 65,536 users, and readAddresses accepts 65,536 ids (D8)', async () => {
     const users = numbers.map(
       (number): ServiceUser => ({
         id: BigInt(number),

@@ -45,7 +45,7 @@ describe('stored facts about a team', () => {
     expect(await writtenAt()).toEqual([]);
   });
 
-  it('writeLearned keeps the newer time of a fact if an older time is written, and uses now by default', async () => {
+  it('writeLearned keeps the time of a fact if an older time is written, and stores the present time by default', async () => {
     await write('north', [{ topic: 'a', value: 1, atMs: 2_000 }]);
     await write('north', [{ topic: 'a', value: 2, atMs: 1_000 }]);
     expect(await writtenAt()).toEqual([['a', 2_000, expect.anything()]]);
@@ -56,7 +56,7 @@ describe('stored facts about a team', () => {
     expect(ageMs).toBeLessThan(3_600_000);
   });
 
-  it('writeLearned skips the write of an unchanged value if the caller asks for that', async () => {
+  it('writeLearned does not rewrite an unchanged value if the caller wants only changes written', async () => {
     const known = { first: 1, second: [null, 450.5] };
     await write('north', [{ topic: 'a', value: known }], true);
     await write('north', [{ topic: 'b', value: 'other' }], true);
@@ -95,7 +95,7 @@ describe('facts by topic', () => {
     );
   });
 
-  it('stores limit and cursor of each listing separately, and does not rewrite unchanged values', async () => {
+  it('writeLearned stores limit and cursor of each listing separately, and does not rewrite unchanged values', async () => {
     const { db } = database;
     const memory = { firstPage: 1, limit: 50, pages: null, cursor: 'date' } as const;
     const write = () =>
@@ -110,7 +110,7 @@ describe('facts by topic', () => {
     expect([await read('tags'), await read('contact_fields')]).toEqual([memory, nothingLearned]);
   });
 
-  it('createListingMemory drops the stored answers only of the listing whose rows have changed', async () => {
+  it('createListingMemory drops the stored answers of a listing whose rows have changed, but not of other listings', async () => {
     const { db } = database;
     const names = ['tags', 'contact_fields'];
     const digests = await digestRows(db.kysely, 41n, names);
