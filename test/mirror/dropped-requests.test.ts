@@ -43,7 +43,7 @@ const openRequests = [
   'read conversation cf51ccf5-b10f-4f76-9489-de588b8b23c2, to 15550120 (waiting)',
 ];
 
-describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on $name,', (server) => {
+describe.each(servers())('migrate of a version 0.1.0 mirror with requests on $name', (server) => {
   let loaded: TestDatabase;
   let database: TestDatabase;
   let folder: ReturnType<typeof temporaryFolder>;
@@ -97,7 +97,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
       expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
     });
 
-    it('migrate lists a pending cancellation, and the service’s time of sending if it differs', async () => {
+    it('migrate lists pending cancellations, and the service’s send time if the mirror’s send time differs', async () => {
       await sql(`begin; set local musterd.writing = 'on';
         update mirror.scheduled_messages set cancels = true, id = 901, base = '{"execute_at": "2999-01-16T09:00:00Z"}' where local_id::text like '%1';
         update mirror.scheduled_messages set id = 907, base = '{"execute_at": "2999-01-25T09:00:00Z"}' where local_id::text like '%7';
@@ -121,7 +121,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
       expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
     });
 
-    it('migrate records a resolve that chose the service’s value as "discard", and keeps other changes', async () => {
+    it('migrate changes a ledger entry "resolve" that chose the service’s value to "discard", and keeps other entries', async () => {
       await sql(`insert into sync.runs (team, team_id, command, outcome, finished_at) values ('default', 41, 'resolve', 'complete', now());
         insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by)
         select 41, user_id, max(run_id), kind, base::jsonb, old::jsonb, new::jsonb, now(), decided_by from sync.runs, (values
@@ -191,7 +191,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
       ['view', 'select * from report.schedule'],
       ['materialized view', 'select * from mirror.tags'],
       ['view', 'select id from mirror.scheduled_messages'],
-    ])('migrate names a foreign %s of dropped objects, and changes nothing: %s', async (kind, query) => {
+    ])('migrate fails and drops nothing if a foreign %s uses the objects: %s', async (kind, query) => {
       await sql(`create schema ours; create ${kind} ours.mine as ${query}`);
       await expect(migrateNow()).rejects.toThrow(
         /Something of yours uses what this version of musterd drops .*ours\.mine.*run "musterd migrate" again/s,
@@ -219,7 +219,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
     });
     afterAll(close);
 
-    it('migrate has written all requests to a file that only its owner can read, and has dropped their tables', async () => {
+    it('migrate writes all requests to a file that only the owner can read, and drops the tables of requests', async () => {
       expect(dropped).toMatchObject({ code: 0, stderr: expect.stringContaining('8 requests written to ') });
       const file = join(folder.path, 'requests.jsonl');
       expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -246,7 +246,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
       expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('No request was open') });
     });
 
-    it('migrate keeps all entries of the ledger, and closes open message pushes as unknown', async () => {
+    it('migrate keeps all entries of the ledger, and closes open message pushes with the outcome "unknown"', async () => {
       expect(await sql('select count(*)::int from sync.changes')).toEqual(before.changes);
       const of = (n: number) => `coalesce(new -> 'message', old -> 'message') ->> 'local_id' like '%${n}'
         or old -> 'message' ->> 'local_id' like '%${n}'`;
@@ -274,7 +274,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
       ]);
     });
 
-    it('readGuardHistory counts no user as pushed today for a message sent by 0.1.0', async () => {
+    it('readGuardHistory does not count a message that 0.1.0 sent today as a push to a user', async () => {
       await sql(
         `update sync.changes set opened_at = now(), sent_at = now() where kind = 'push' and user_id is null`,
       );
@@ -301,7 +301,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
       });
     });
 
-    it('migrate keeps batch and decision of held fields, renames the reason "gone", and marks a limit outside a batch as alone', async () => {
+    it('migrate keeps batch and decision of holds, renames "gone" to "returned", and marks a limit outside a batch as alone', async () => {
       expect(
         await sql(
           'select user_id, reason, alone, batch, decision from sync.held_fields where user_id > 4 order by 1',

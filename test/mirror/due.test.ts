@@ -63,7 +63,7 @@ describe('due times of run groups', () => {
     expect(await due('a')).toEqual(['a: counts users']);
   });
 
-  it('registerGroups sets a new due time if the schedule changed, or if only a one-shot run ran before', async () => {
+  it('registerGroups reschedules a group with a changed schedule, and makes a group due that had only a one-shot run', async () => {
     await registerGroups(database.db, [users('a')], false);
     await registerGroups(database.db, [users('a', '0 * * * * UTC')], false);
     expect(await due('a')).toEqual([]);
@@ -83,7 +83,7 @@ describe('due times of run groups', () => {
     expect(await due('a', 'b', 'c')).toEqual(['c: users', 'b: users', 'a: users']);
   });
 
-  it('setNextTime postpones a group even if no run was recorded, and changes no time set since the read', async () => {
+  it('setNextTime postpones a group without a recorded run, and keeps a due time that was set after the read', async () => {
     await registerGroups(database.db, [users('a')], false);
     const setUsers = await takeUp('a');
     for (const delayMs of [hour, -hour]) {
@@ -92,7 +92,7 @@ describe('due times of run groups', () => {
     }
   });
 
-  it('readDue finds a due group after the clock was set back, and setNextTime postpones it (R8)', async () => {
+  it('readDue finds a due group after the clock was set back, and setNextTime postpones the group (R8)', async () => {
     await registerGroups(database.db, [users('a')], false);
     await run('a');
     await sql(
@@ -122,7 +122,7 @@ describe('due times of run groups', () => {
     expect((await standing('a'))?.completeAt?.getTime()).toBeGreaterThan(complete?.getTime() ?? Infinity);
   });
 
-  it('readDue never lists the group of edits, even if its last start lies in the future', async () => {
+  it('readDue never lists the group "edits", even if the last start of the group lies in the future', async () => {
     await run('a');
     await sql(
       `insert into sync.due (team, run_group, started_at) values ('a', 'edits', clock_timestamp() + interval '1 day')`,
@@ -131,7 +131,7 @@ describe('due times of run groups', () => {
     expect(await readNextDueMs(database.db.kysely, ['a'])).toBeNull();
   });
 
-  it('readStandings counts a partial or failed run of the users as a failure of the edits', async () => {
+  it('readStandings counts a partial or failed run of the group "users" as a failure of the group "edits"', async () => {
     const edits = async () => {
       const standings = await readStandings(database.db.kysely, ['a']);
       return standings.flatMap(({ group, failures, outcome }) =>

@@ -32,14 +32,17 @@ describe('push.fourEyes as stored in sync.teams', () => {
     ['reconcile', [false, true, false]],
     ['daemon', [false, true, false]],
     ['resync', [false, true, true]],
-  ] as const)('a run of %s with the setting off, then on, then off stores %j', async (command, left) => {
-    const seen: (boolean | null)[] = [];
-    for (const wanted of [false, true, false]) {
-      await run(command, wanted);
-      seen.push(await kept());
-    }
-    expect([seen, await kept('south')]).toEqual([left, false]);
-  });
+  ] as const)(
+    'each run stores the setting, but a resync does not turn it off: %s with off, on, off stores %j',
+    async (command, left) => {
+      const seen: (boolean | null)[] = [];
+      for (const wanted of [false, true, false]) {
+        await run(command, wanted);
+        seen.push(await kept());
+      }
+      expect([seen, await kept('south')]).toEqual([left, false]);
+    },
+  );
 
   it('a command that decides or edits turns the stored setting on, and never off', async () => {
     expect([await act(false), await act(true), await act(false), await kept()]).toEqual([

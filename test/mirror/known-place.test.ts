@@ -51,16 +51,16 @@ describe('placeToNote', () => {
     expect(note(verdict, { ...home, identifier: null }, { identifier: null })).toBeUndefined();
   });
 
-  it.each(['here', 'copy'] as const)('adds the server if the record lacks it (verdict "%s")', (verdict) => {
+  it.each(['here', 'copy'] as const)('adds a server that the record lacks (verdict "%s")', (verdict) => {
     expect(note(verdict, { ...home, identifier: null })).toEqual(home);
   });
 
-  it.each(['here', 'copy'] as const)('removes the mark of a run elsewhere (verdict "%s")', (verdict) => {
+  it.each(['here', 'copy'] as const)('removes the time of a run elsewhere (verdict "%s")', (verdict) => {
     expect(note(verdict, { ...home, left })).toEqual(home);
     expect(note(verdict, { ...home, left }, { identifier: null })).toEqual(home);
   });
 
-  it('records when the runs left home at the first run elsewhere, and does not change that time later', () => {
+  it('stores the time of the last run at home at the first run elsewhere, and keeps the time at later runs', () => {
     expect(note('elsewhere', home)).toEqual({ ...home, left: until.toISOString() });
     expect(note('elsewhere', { ...home, left })).toBeUndefined();
     expect(placeToNote({ verdict: 'elsewhere', known: home, here, until: null }, now)).toBeUndefined();
