@@ -99,7 +99,7 @@ describe('pruning', () => {
     marked: fc.boolean(),
   });
 
-  it('changes nothing that a later decision reads (random histories)', async () => {
+  it('prune removes nothing that a later run or command reads (random histories)', async () => {
     let removed = 0;
     await fc.assert(
       fc.asyncProperty(history, async ({ runs, edits, open, marked }) => {
@@ -149,7 +149,7 @@ describe('pruning', () => {
 });
 
 describe('prune', () => {
-  it('removes an old push without effect before a confirmed push, and keeps an open push', async () => {
+  it('removes an old push without effect if a confirmed push follows, and keeps an open push', async () => {
     await force(`
       insert into sync.changes (team_id, user_id, kind, state, new, outcome, opened_at)
       select 41, 1, 'push', v.state, '{"email": "b@example.com"}', v.outcome::jsonb, ${ago(40)} from (values
@@ -159,7 +159,7 @@ describe('prune', () => {
     expect(await left('state from sync.changes order by change_id')).toEqual(['open', 'closed', 'closed']);
   });
 
-  it('keeps a change whose value a recent change replaced, since undo reads it', async () => {
+  it('keeps an old change whose value a recent change replaced, since undo reads the old change', async () => {
     await force(`
       insert into sync.changes (team_id, user_id, kind, new, outcome, opened_at)
       select 41, 1, 'push', '{"email": "b@example.com"}', '{"email": "confirmed"}', clock_timestamp() - d * interval '1 day'
@@ -182,7 +182,7 @@ describe('prune', () => {
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 1 });
   });
 
-  it('removes old pushes, old approvals, and old calls that are about no user', async () => {
+  it('removes old pushes, approvals and calls without a user', async () => {
     await force(`insert into sync.changes (team_id, kind, new, outcome, opened_at)
       select 41, k, '{"message": {}}', '{"message": "confirmed"}', ${ago(40)} from unnest('{push,approve,call}'::text[]) k`);
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 3 });
@@ -240,7 +240,7 @@ describe('prune', () => {
     await expect(query('delete from sync.runs')).rejects.toThrow('the ledger refers to run');
   });
 
-  it('keeps the last contact count of each old day, in UTC', async () => {
+  it('keeps only the last contact count of each old UTC day', async () => {
     const day = `date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'`;
     await force(`
       insert into mirror.contact_counts (team_id, segment, counted_at, count)
@@ -300,7 +300,7 @@ it('prune looks up the periods of each run by an index, whatever the statistics'
   expect([again.runs, again.looked < 2000]).toEqual([900, true]);
 });
 
-it('the second of two pruners of a team waits for the first, and removes nothing twice', async () => {
+it('the second of two prunes of a team waits for the first prune, and removes nothing', async () => {
   await force(`
     insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
     select n::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 100) n`);
@@ -343,7 +343,7 @@ describe('pruning by daemons', () => {
     expect([await turn(), await takePruneTurn(database.db, 'nobody')]).toEqual([true, false]);
   });
 
-  it('the daemon prunes each team by its own settings', async () => {
+  it('the daemon prunes each team by the settings of the team', async () => {
     await query(
       `insert into sync.changes (team_id, user_id, kind, opened_at, closed_at)
        select t, 1, 'hold', ${ago(20)}, ${ago(20)} from unnest('{41,42}'::bigint[]) t`,
@@ -372,7 +372,7 @@ describe('pruning by daemons', () => {
     expect(await left(`count(*)::int from sync.changes`)).toEqual([1]);
   });
 
-  it('a daemon that is stopped in the middle leaves its turn marked as unfinished', async () => {
+  it('a daemon that is stopped while it prunes leaves its turn marked as unfinished', async () => {
     await query(`delete from sync.learned where topic = 'prune'`);
     const turns = () => left(`value::text from sync.learned where topic = 'prune'`);
     const configs = () => [{ team: 'main', retention: { changes: '7d' } }];

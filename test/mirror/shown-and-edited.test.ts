@@ -42,7 +42,7 @@ describe('the edits in the state of a user', () => {
   const readEdits = async () => Object.keys((await readUser())?.edits ?? {});
   beforeEach(() => sql(`update mirror.users set phone = '15550100', email = 'new@example.com' where id = 1`));
 
-  it('lists the edits of a user, but not an edit whose value SQL with triggers off has replaced', async () => {
+  it('lists the edits of a user, but not an edit whose value was replaced with triggers off', async () => {
     expect(await readEdits()).toEqual(['email', 'phone']);
     await as(`update mirror.users set phone = '15550199'`);
     expect(await readEdits()).toEqual(['email']);

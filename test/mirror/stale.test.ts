@@ -34,16 +34,19 @@ const times: readonly (readonly [string | null, string | null, Order])[] = [
 const cases = times.flatMap((one) => times.map((other) => ({ one, other })));
 
 describe('isOlder', () => {
-  it.each(cases)('requires an earlier and no later time: $one.2, $other.2 (A27)', async ({ one, other }) => {
-    const { rows } = await sql<{ older: boolean }>`
+  it.each(cases)(
+    'returns true if one of two times is earlier and the other time is not later: $one.2, $other.2 (A27)',
+    async ({ one, other }) => {
+      const { rows } = await sql<{ older: boolean }>`
       select ${isOlder(sql`u`)} as older
       from (select ${one[0]}::timestamptz as updated_at, ${other[0]}::timestamptz as user_updated_at) s,
         (select ${one[1]}::timestamptz as updated_at, ${other[1]}::timestamptz as user_updated_at) u`.execute(
-      database.db.kysely,
-    );
-    const orders = [one[2], other[2]];
-    expect(rows).toEqual([{ older: orders.includes('<') && !orders.includes('>') }]);
-  });
+        database.db.kysely,
+      );
+      const orders = [one[2], other[2]];
+      expect(rows).toEqual([{ older: orders.includes('<') && !orders.includes('>') }]);
+    },
+  );
 });
 
 describe('the state of a user', () => {
@@ -75,7 +78,7 @@ describe('the state of a user', () => {
     await database.rows('delete from sync.held_fields');
   });
 
-  it('counts an older version as current in the third run, half an hour after the first (A27)', async () => {
+  it('the state is not stale in the third run that reads an older version, half an hour after the first run (A27)', async () => {
     const older = { updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' };
     const note = () => database.db.transaction((tx) => noteStale(tx, teamId, [1n]));
     const age = (minutes: number) =>
@@ -95,7 +98,7 @@ describe('the state of a user', () => {
     expect(await read(older)).toBe(false);
   });
 
-  it('counts an older version as current at once if the user has no agreed values', async () => {
+  it('the state is not stale for an older version if the user has no agreed values', async () => {
     await sql`delete from sync.user_base`.execute(database.db.kysely);
     expect(await read({ updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' })).toBe(false);
   });

@@ -63,7 +63,7 @@ it('learnRoles records the role of a user whom takeUsers has just added', async 
   ]);
 });
 
-it('takeUsers leaves a user who already has base values unwritten, and returns their id', async () => {
+it('takeUsers does not write a user who already has base values, and returns the id of the user', async () => {
   await query(
     "insert into sync.user_base (team_id, id, name, first_name, last_name) values (98, 2, '', '', '')",
   );
@@ -110,7 +110,7 @@ it('a run in the ledger cannot be deleted', async () => {
   );
 });
 
-it('takeUsers writes the same rows as a plan for each user', async () => {
+it('takeUsers writes the same rows as applyUsers with a plan for each user', async () => {
   let teamId = 100n;
   let written = 0;
   await fc.assert(

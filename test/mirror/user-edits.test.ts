@@ -161,7 +161,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([1n, 2n]);
     });
 
-    it('find all users with an edited role after an edit of a role, and one user after an edit of an email', async () => {
+    it('find all users with an edited role after an edit of a role, and only the edited user after an edit of an email', async () => {
       const setRole = (id: number, role: number) =>
         sql(`update mirror.users set role_id = ${role} where team_id = 41 and id = ${id}`);
       await setRole(1, 5);
@@ -200,7 +200,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       ['failed', 3, [3, 3]],
       ['complete', 0, [0, 0]],
     ])(
-      'after a %s run with %i failures, return %j failures for an edit made after and before its start',
+      'after a %s run with %i failures, return the failures %j: for edits made after, and before, the start of the run',
       async (outcome, failures, are) => {
         await edit(1);
         const failuresNow = async () => (await readFreshEdits(database.db.kysely, ['north']))[0]?.failures;
@@ -221,7 +221,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
     );
 
     it.each(['before the tables were analysed', 'afterwards'])(
-      'read only the rows of the new edit, measured %s',
+      'read only the rows of the user with a new edit, measured %s',
       async (when) => {
         await sql(`
         begin; set local musterd.writing = 'on';
@@ -268,7 +268,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
     });
 
-    it('leave out edits taken back, and edits of users who have left', async () => {
+    it('leave out edits that were taken back, and edits of users who have left', async () => {
       await note();
       await edit(1);
       await edit(2);
@@ -303,7 +303,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([2n]);
     });
 
-    it('do not find edits made with triggers off, which a run of all users finds', async () => {
+    it('do not find edits made with triggers off', async () => {
       await note();
       await sql(`
         begin; set local session_replication_role = replica;

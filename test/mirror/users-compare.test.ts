@@ -126,7 +126,7 @@ describe.each(servers())('compareSides on $name', (server) => {
       }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
-  it('returns the same users by COPY, as JSON, and by a read of each user by key', async () => {
+  it('returns the same users by staging with COPY, by staging as JSON, and by a read of each user by key', async () => {
     const clear = ['mirror.users', 'sync.user_base', 'sync.absences'].map(
       (table) => `delete from ${table} where id < ${firstOfMany}`,
     );
@@ -237,7 +237,7 @@ describe.each(servers())('compareSides on $name', (server) => {
     );
   });
 
-  it('returns users as unknown only if the database has no record of them, also for a new team', async () => {
+  it('returns a user as unknown if the database has no record of the user, and otherwise as differing', async () => {
     const shown: readonly ServiceUser[] = [1n, 2n, 3n].map((id) => ({ id, name: 'Robin Reed', raw: {} }));
     const odd = { ...(shown[2] as ServiceUser), email: { unreadable: '{}' } };
     const users = new Map([...shown.slice(0, 2), odd].map((one) => [one.id, one]));
@@ -261,7 +261,7 @@ describe.each(servers())('compareSides on $name', (server) => {
       });
   });
 
-  it('returns a user as differing exactly if a column or a record of the user differs', async () => {
+  it('returns a user as differing exactly if a value differs between two sides, or an absence, push or hold exists', async () => {
     const at = (month: number) => `2026-0${month}-01T09:00:00.123456Z`;
     const equal: ServiceUser = {
       id: 7n,
@@ -341,7 +341,7 @@ describe.each(servers())('compareSides on $name', (server) => {
     for (const fact of facts) expect(await looks(`insert ${fact}`, equal), fact).toEqual([7n]);
   });
 
-  it('readUserState returns the transaction of an edit, but none if that is of another cluster, or the author is unknown', async () => {
+  it('readUserState returns the transaction of an edit, but null for an edit of another cluster or an unknown author', async () => {
     const transactions = await aside(database.db, async (tx) => {
       await run(tx, `select set_config('musterd.writing', 'on', true)`);
       await run(
@@ -399,7 +399,7 @@ describe.each(servers())('compareSides on $name', (server) => {
     for (const other of others) expect(await agreement(other), other).toBeNull();
   });
 
-  it('returns a user who is gone as unseen only if the team lists the user', async () => {
+  it('returns a gone user as unseen if the team lists the user, and otherwise not at all', async () => {
     await write(
       [],
       `insert into mirror.users (team_id, id, resolved, gone_at) values (46, 1, true, now()), (46, 2, true, now())`,
@@ -418,7 +418,7 @@ describe.each(servers())('compareSides on $name', (server) => {
     ).toHaveLength(1);
   });
 
-  it('each step of a plan reads at most 11 times the users, whatever the table statistics', async () => {
+  it('each step of a plan reads at most 11 rows for each user, whatever the table statistics', async () => {
     const number = 3 * many;
     // Analysed when there was another team alone: then this one is believed to be empty.
     await write(

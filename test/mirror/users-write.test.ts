@@ -102,7 +102,7 @@ const agreed = (id = 1, team = 41) =>
 const [evaInSql, anneInSql] = [columnsOf(eva), columnsOf(anne)];
 
 describe('applyUsers, if the row is unchanged since its read', () => {
-  it('writes the row and its base, only in its own team', async () => {
+  it('writes the row of the mirror and the row of base, only in the given team', async () => {
     expect(await apply(planOf())).toEqual([]);
     const seen = { name: 'Eva Dahl', role: 'owner', resolved: true, gone_at: null };
     expect(await mirrored()).toEqual([
@@ -113,7 +113,7 @@ describe('applyUsers, if the row is unchanged since its read', () => {
     expect(await agreed(1, 42)).toMatchObject([anneInSql]);
   });
 
-  it('keeps times and raw values of a row if the plan has no new values', async () => {
+  it('keeps times and raw values of a row if the plan has no new times and raw values', async () => {
     const observed = { ...writeOf().observed, resolved: false, details: null };
     await apply(planOf({ write: writeOf({ observed }) }));
     expect(await mirrored()).toMatchObject([
@@ -121,7 +121,7 @@ describe('applyUsers, if the row is unchanged since its read', () => {
     ]);
   });
 
-  it('creates a missing row, with empty values if the service has none', async () => {
+  it('creates a missing row, with empty values if the service has no values', async () => {
     const nobody: MirrorRow = {
       ...eva,
       name: { first: '', last: '' },
@@ -317,7 +317,7 @@ describe('a held field', () => {
     ['conflict', 'null', 'limit', 'the same edit', 'new'],
   ];
   it.each(cases)(
-    'after a hold "%s" until %s, writeHolds with a hold "%s" of %s leaves the %s hold (O1)',
+    'writeHolds replaces a hold, but no requested hold and no rejection of the same edit: "%s" until %s, "%s" of %s: %s (O1)',
     async (was, until, now, edit, stands) => {
       await heldBefore(was, until);
       const mirror = edit === 'another value' ? 'new' : 'old';
@@ -337,7 +337,7 @@ describe('a held field', () => {
     },
   );
 
-  it('writeHolds names an edit without an author if the field was edited with triggers off', async () => {
+  it('writeHolds refers to an edit by an unknown author if the field was edited with triggers off', async () => {
     await force(`update mirror.users set email = 'new' where team_id = 41 and id = 1`);
     const held = { ...holdOf('conflict'), base: 'old' };
     await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: held }]));
@@ -364,7 +364,7 @@ describe('a held field', () => {
       ['is held again', decisions({ email: { kind: 'hold', hold: holdOf('conflict') } }), null],
       ['is no longer held', decisions({ email: { kind: 'same', ends: true } }), undefined],
       ['shows another value', decisions({ email: { kind: 'held', shown: 'other' } }), null],
-    ] as const)('keeps a decision made during the run if the field %s', async (_, fields, otherwise) => {
+    ] as const)('keeps a decision made during the run even if the field %s', async (_, fields, otherwise) => {
       await decided(after);
       await apply(planOf({ fields, write: null }));
       expect(await decisionNow()).toBe('approved');
@@ -382,16 +382,19 @@ describe('a held field', () => {
     ['asked', past, false],
     ['conflict', 'null', false],
     ['limit', ahead, true],
-  ] as const)('a hold "%s" until %s stays once both sides are equal: %s', async (reason, until, stays) => {
-    await heldBefore(reason, until);
-    await query(`insert into sync.held_fields (team_id, user_id, field, reason)
+  ] as const)(
+    'applyUsers removes a hold of a field with equal sides, unless its end is in the future: "%s" until %s, kept: %s',
+    async (reason, until, stays) => {
+      await heldBefore(reason, until);
+      await query(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'phone', 'conflict'), (41, 2, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
-    await apply(planOf({ fields: decisions({ email: { kind: 'same', ends: true } }), write: null }));
-    const left = (await query('select team_id, user_id, field from sync.held_fields order by 1, 2, 3')).map(
-      (row) => Object.values(row).join(' '),
-    );
-    expect(left).toEqual([...(stays ? ['41 1 email'] : []), '41 1 phone', '41 2 email', '42 1 email']);
-  });
+      await apply(planOf({ fields: decisions({ email: { kind: 'same', ends: true } }), write: null }));
+      const left = (await query('select team_id, user_id, field from sync.held_fields order by 1, 2, 3')).map(
+        (row) => Object.values(row).join(' '),
+      );
+      expect(left).toEqual([...(stays ? ['41 1 email'] : []), '41 1 phone', '41 2 email', '42 1 email']);
+    },
+  );
 });
 
 describe('applyUsers in the ledger', () => {

@@ -81,7 +81,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await admin.close();
   });
 
-  it('sync.approve accepts the batch name in capitals, and wakes only the daemon of its own team', async () => {
+  it('sync.approve accepts the batch name in capitals, and wakes only the daemon of the batch’s team', async () => {
     await run(`update sync.due set mark = '7:7:'`);
     expect(await approve(asApprover, `'AAAAAAAAAAAA', reason => 'the new domain'`)).toEqual([
       [1n, 'email', 'approved'],
@@ -126,7 +126,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       ).toEqual([[true]]);
   });
 
-  it('views name an editor as "role for person", and only the person if the role is the owner', async () => {
+  it('readLastEdits names an editor as "role for person", and sync.named_editor omits the owner and a blank person', async () => {
     await asActor(asEditor, 'Kim ', `update mirror.users set email = 'kim@example.com' where id = 2`);
     const named = (await readLastEdits(database.db.kysely, 41n, [2n])).map(({ editedBy }) => editedBy);
     expect(named).toContain(`${editor} for Kim`);
@@ -136,7 +136,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     ).toEqual([['Kim'], [editor], ['nobody any more for Kim']]);
   });
 
-  it('sync.approve refuses, under four eyes, edits of the approver or of the person the approver names', async () => {
+  it('sync.approve refuses, under four eyes, edits by the approver or by the person whom the approver acts for', async () => {
     const all = `'aaaaaaaaaaaa'`;
     await run(`update sync.teams set four_eyes = true; grant musterd_editor to ${approver}`);
     await run(`update mirror.users set email = 'own@example.com' where id = 1`, asApprover);
@@ -158,7 +158,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await run(`update sync.teams set four_eyes = false`);
   });
 
-  it('sync.reject with revert records the approver, and no run, as the author of restored values', async () => {
+  it('sync.reject with revert records the approver, instead of a run, as the author of restored values', async () => {
     const lent = `begin; set local musterd.run = '77'; set local musterd.actor = 'Kim'`;
     await run(lent, asApprover);
     await reject(asApprover, `'aaaaaaaaaaaa', only_users => '{1}', revert => true`);
@@ -198,7 +198,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect(await held()).toEqual([...untouched, other]);
   });
 
-  it('sync.approve requires the team if two teams have the same batch', async () => {
+  it('sync.approve fails without the argument team if two teams have a batch of the same name', async () => {
     await run(`update sync.held_fields set batch = 'aaaaaaaaaaaa'`);
     await expect(approve(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('exists in 2 teams');
     expect(await approve(asApprover, `'aaaaaaaaaaaa', team => 42`)).toEqual([[4n, 'email', 'approved']]);
@@ -216,7 +216,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect(await run('select public.lend()', asApprover)).toEqual([[3n]]);
   });
 
-  it('sync.keep_place refuses an approver', async () => {
+  it('sync.keep_place fails if an approver calls it', async () => {
     const told = expect(run(`select sync.keep_place(null, '{}', null)`, asApprover));
     await told.rejects.toThrow('has no right to record the address');
   });
@@ -244,7 +244,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       `sync.decide_edits('approve', 41, (${seen}), 'so')`,
       ['held', 'approved', 'approved'],
     ],
-  ])('a decision waits for an open decision, and skips its user: %s', async (_, call, outcomes) => {
+  ])('a decision waits for an open decision, and skips decided users: %s', async (_, call, outcomes) => {
     const second = createDatabase({ url: database.url, maxConnections: 1 });
     const waiting = () =>
       run(`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);

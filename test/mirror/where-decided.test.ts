@@ -52,12 +52,12 @@ describe('a decision in SQL', () => {
     ['read committed', 'There is no held batch'],
     ['repeatable read', 'sees the pushes of other transactions'],
     ['serializable', 'sees the pushes of other transactions'],
-  ])('sync.approve in a %s transaction answers with "%s"', async (isolation, answer) => {
+  ])('sync.approve requires read committed: a %s transaction gets "%s"', async (isolation, answer) => {
     expect(await decide(isolation)).toContain(answer);
   });
 });
 
-it('asPerson fails with the error "copy" if the mirror becomes a copy while it runs', async () => {
+it('asPerson fails with the error "copy" if the mirror becomes a copy while asPerson runs', async () => {
   const here = await placeHere();
   await keep(null, here);
   const work = async (tx: Transaction) => {
@@ -68,10 +68,10 @@ it('asPerson fails with the error "copy" if the mirror becomes a copy while it r
 });
 
 it.each([
-  ['at home', 'done', 'done', {}],
+  ['at the recorded place', 'done', 'done', {}],
   ['at another address', 'done', 'copy', { addresses: [{ at: 'db-2:5432/muster', machine: null }] }],
   ['in a copy', 'copy', 'copy', { kind: 'copy' }],
-] as const)('%s, asPerson answers "%s" and underLease "%s"', async (_, person, leased, differs) => {
+] as const)('%s, asPerson returns "%s" and underLease returns "%s"', async (_, person, leased, differs) => {
   await keep(null, { ...(await placeHere()), ...differs });
   await database.rows(`delete from sync.due;
     insert into sync.due (team, run_group, mark) values ('north', 'edits', pg_current_snapshot())`);
