@@ -19,7 +19,7 @@ describe.each([oldestServer()])('the request rate that processes share on $name'
   /** Slow enough that nothing refills while a busy machine asks for many. */
   const slow = { burst: 12, periodMs: 10_000 };
 
-  it('gives three processes that ask at once 60 different send times', async () => {
+  it('three processes that ask at once get 60 different send times', async () => {
     const others = [1, 2].map(() => createDatabase({ url: database.url, applicationName: 'musterd test' }));
     try {
       const process = async (db: Database) => {
@@ -33,7 +33,7 @@ describe.each([oldestServer()])('the request rate that processes share on $name'
     }
   });
 
-  it('returns the same waits as the rate limiter of a single process', async () => {
+  it('the shared limiter returns the same waits as the limiter of a single process', async () => {
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 30 }), async (asks) => {
