@@ -76,7 +76,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     );
   });
 
-  it('publishListing writes each described value to its column, and unknown values to raw', async () => {
+  it('publishListing writes each described value to the column of that name, and values without a column to raw', async () => {
     const whole = {
       id: 7,
       name: 'Sales',
@@ -109,7 +109,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     ['left out', { members: undefined, phones: undefined, widget_settings: undefined }],
     ['null', { members: null, phones: null, widget_settings: null }],
     ['of another type', { members: 'all', phones: true, widget_settings: [] }],
-  ])('keeps stored lists and objects of a row that are %s in the answer', async (_, without) => {
+  ])('publishListing keeps a stored list or object that is %s in the answer', async (_, without) => {
     await show(inboxes, inbox(1, { widget_settings: { tos: 'x' }, forward_number: '1555' }));
     const kept = 'select name, members, phones, widget_settings, forward_number from mirror.inboxes';
     const before = await query(kept);
@@ -124,7 +124,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     expect(await query('select members, phones from mirror.inboxes')).toEqual([[[], []]]);
   });
 
-  it('readLackingRows returns the rows that need a lookup of their own: new, changed or never looked up', async () => {
+  it('readLackingRows returns rows that need a lookup: new, changed and returned rows, and rows never looked up', async () => {
     const all = [survey(1), survey(2), survey(3, { question: 'Why?' })];
     expect(await lacking(9, ...all)).toEqual([1n, 2n]);
     expect(await lacking(1, ...all)).toEqual([1n]);
@@ -139,7 +139,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     expect(await lacking(9, survey(3))).toEqual([3n]);
   });
 
-  it('publishListing keeps a field that the listing leaves out until the row changes', async () => {
+  it('publishListing keeps the stored value of an omitted field, and clears the value once the row changes', async () => {
     const question = `select question from mirror.surveys`;
     await show(surveys, survey(1, { question: 'How?' }));
     expect(await show(surveys, survey(1))).toMatchObject({ changed: 0 });
@@ -155,14 +155,14 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
       );
   });
 
-  it('publishListing does not report a row as missing again if the row is marked as gone', async () => {
+  it('publishListing does not report a missing row if the row is already marked as gone', async () => {
     await show(surveys, survey(1), survey(2));
     expect(await show(surveys, survey(1))).toMatchObject({ absent: [{ id: 2n }], population: 2 });
     await write((tx) => sql`update mirror.surveys set gone_at = now() where id = 2`.execute(tx));
     expect(await show(surveys, survey(1))).toMatchObject({ absent: [], population: 1 });
   });
 
-  it('publishListing deletes the absence of only the row that the listing shows again', async () => {
+  it('publishListing deletes the absence of a row that the listing shows again, and keeps other absences', async () => {
     await show(surveys, survey(1), survey(2));
     await write((tx) =>
       sql`insert into sync.absences (team_id, resource, id, missing_since)
@@ -208,7 +208,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     await expect(query('insert into mirror.inbox_members values (41, 1, 3)')).rejects.toThrow('view');
   });
 
-  it('isSameTeam notices a changed number of members, and writeTeam stores the number', async () => {
+  it('isSameTeam returns false if the number of members has changed, and writeTeam stores the new number', async () => {
     const member = (id: number) => ({ id: BigInt(id), name: null, role: null, email: null, phone: null });
     const team = { id: teamId, name: 'North', listSize: 5n, rejected: [], raw: {} };
     await query(`insert into sync.teams (team, team_id) values ('north', 41) on conflict do nothing`);

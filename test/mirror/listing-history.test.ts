@@ -68,7 +68,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       delete from sync.teams; insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`),
   );
 
-  it('records a changed name or color, a lost and a returned row, but not the first sight of a row', async () => {
+  it('records a changed name or color, a gone and a returned row, but not the first sight of a row', async () => {
     await show(tag(9, 'There before'));
     await showFields(field(9, 'There before'));
     await show(tag(1, 'VIP'), tag(2, 'New'), tag(3, 'Old'), tag(4, null));
@@ -258,7 +258,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       expect(await query(added)).toEqual([[3n]]);
     });
 
-    it('readKnownTeam sets mayLackRoles after a resync until the next run of the users', async () => {
+    it('readKnownTeam returns mayLackRoles = true after a resync, until the next run of the users', async () => {
       const runs = async (...each: readonly string[]) => {
         await force(`truncate sync.runs cascade; insert into sync.teams (team, team_id) values ('main', 41) on conflict do nothing;
           insert into sync.runs (team, team_id, command, outcome, groups) values
@@ -296,7 +296,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       expect(await mayLack()).toBe(false);
     });
 
-    it('warns an editor who sets a role that no user of the team has, and lists the known roles', async () => {
+    it('Postgres warns an editor who sets a role that no user of the team has, and lists the known roles', async () => {
       await people(1, 40, 1, 'Agent');
       await people(41, 42, 2, 'Owner');
       await learnRoles();

@@ -20,7 +20,7 @@ describe('publishListing', () => {
     raw: {},
   });
   const run = { teamId: 41n, runId: 1n };
-  it('fails if another transaction inserts one of its rows first, and updates that row the next time', async () => {
+  it('fails if another transaction inserts a row of the listing first, and updates this row at the next call', async () => {
     const spool = createSpool(tableOf(tagsListed));
     spool.add([tag(7), tag(8)]);
     const publish = () => database.write((tx) => publishListing(tx, run, spool));

@@ -43,7 +43,7 @@ describe.each([oldestServer()])('the roster history in sync.user_periods on $nam
       from report.roster_changes where team_id = 41 and user_id = ${id} order by changed_at, field`);
   const service = (run: number) => ['service', BigInt(run), null, null];
 
-  it('a statement of a run begins the periods of all its users at one time, and records the run', async () => {
+  it('a statement of a run begins the periods of all changed users at the same time, and records the run id', async () => {
     expect(await periods()).toEqual([[true, true, '1@example.com', 2n, ...service(7)]]);
     expect(
       await sql('select count(*) as n, count(distinct valid_from) as times from sync.user_periods'),
@@ -69,7 +69,7 @@ describe.each([oldestServer()])('the roster history in sync.user_periods on $nam
     ]);
   });
 
-  it('an edit that changes a value begins a period, and records its author there', async () => {
+  it('a changed value begins a period with the author of the edit, and an unchanged value begins no period', async () => {
     await sql(`begin; select set_config('musterd.actor', 'Kim of HR', true), set_config('musterd.run', '99', true);
       update mirror.users set email = 'kim@example.com' where team_id = 41 and id = 1;
       update mirror.users set role_id = 3 where team_id = 41 and id = 1; commit`);
@@ -103,7 +103,7 @@ describe.each([oldestServer()])('the roster history in sync.user_periods on $nam
     ).toEqual([[1n, 'Ana Lopez', 2n, 'Agent', 3n, 'Owner', 'mirror', 'Kim of HR', true, null]]);
   });
 
-  it('a write by musterd outside of a run begins a period as an edit does, with its author', async () => {
+  it('a write by musterd outside of a run begins a period with the side "mirror" and the author of the write', async () => {
     await sql(`begin; set local musterd.writing = 'on'; set local musterd.actor = 'Kim of HR';
       update mirror.users set email = 'back@example.com', edited_at = clock_timestamp() where team_id = 41 and id = 1; commit`);
     expect((await periods()).at(-1)).toEqual([
@@ -148,7 +148,7 @@ describe.each([oldestServer()])('the roster history in sync.user_periods on $nam
     ]);
   });
 
-  it('new users get the same periods if their statement also adds a user who was deleted before', async () => {
+  it('a statement begins the same periods for new users if the statement also adds a user who was deleted before', async () => {
     const add = (team: number, ids: string) =>
       asRun(
         `insert into mirror.users (team_id, id, name, first_name, email, role_id, role, resolved, created_at, gone_at)
@@ -221,7 +221,7 @@ describe.each([oldestServer()])('the roster history in sync.user_periods on $nam
     expect((await changes(2)).at(-1)).toEqual(['present', 'true', 'false', 'service', null, null, 9n]);
   });
 
-  it('recordUsers and endPeriods begin the periods that changes with triggers off have left out', async () => {
+  it('recordUsers and endPeriods add the missing periods of changes that were made with triggers off', async () => {
     const past = (text: string) =>
       sql(`begin; set local session_replication_role = replica; ${text}; commit`);
     await past(`update mirror.users set email = 'unheard@example.com' where team_id = 41 and id = 1;
@@ -285,7 +285,7 @@ describe.each(servers())('a year of the roster on $name', (server) => {
       ['roster_changes where team_id = 41 and user_id = 77', 39, 41],
       ['role_changes order by changed_at desc limit 20', 20, 60],
       ['role_changes', users / 10, users / 5],
-    ])('report.%s returns at least %i rows and reads at most %i', async (what, rows, atMost) => {
+    ])('report.%s returns at least %i rows and reads at most %i periods', async (what, rows, atMost) => {
       await db.transaction(async (tx) => {
         await tx.executeQuery(CompiledQuery.raw('set local role musterd_reader'));
         const text = `select count(*)::int as n from (select * from report.${what} offset 0) v`;
@@ -307,7 +307,7 @@ describe.each(servers())('a year of the roster on $name', (server) => {
 
 describe.each(servers())('sync.user_periods without statistics on $name', (server) => {
   const database = useDatabase({ server });
-  it('an insert reads one period for each user, and an update three, whatever the cached plan', async () => {
+  it('an insert reads one period for each user, and an update reads three, whatever the cached plan', async () => {
     const watched = await watchSession(database.url);
     const looked = () => lookedAt(watched);
     const add = (from: number, to: number) =>

@@ -44,7 +44,7 @@ describe.each([oldestServer()])('the columns of the report views on $name', (ser
   const literal = (text: string) => `E'${text.replaceAll('\n', '\\n')}'`;
 
   it.each(['UTC', 'Pacific/Auckland'])(
-    'report.tags shows times as timestamps beside the text of the service, in a session in %s',
+    'report.tags shows each time as the service’s text and as a timestamp, in a session with the time zone %s',
     async (zone) => {
       const written = [...times, ...noTimes];
       await query(`begin; set local musterd.writing = 'on'; delete from mirror.tags;

@@ -40,7 +40,7 @@ describe('the Grafana dashboard of reports', () => {
     );
   });
 
-  it.each(asked)('each panel shows a reader rows of the chosen team: $title', async ({ format, rawSql }) => {
+  it.each(asked)('each panel shows only rows of the chosen team: $title', async ({ format, rawSql }) => {
     const text = expand(rawSql, '41');
     expect(text).not.toContain('$');
     const rows = await database.db.transaction(async (tx) => {

@@ -178,7 +178,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
 
   const bound = `delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${other}', 7), ('${every}', 7), ('${some}', 7)`;
 
-  it('the roles for people can read each view, except views that an administrator has revoked', async () => {
+  it('the roles for people can read each view, unless an administrator has revoked the right to the view', async () => {
     expect(views.length).toBeGreaterThan(7);
     for (const role of rolesForPeople)
       for (const view of views) {
@@ -216,7 +216,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
       expect([text, await as(db, 'musterd_reader', text)]).toEqual([text, expect.any(Array)]);
   });
 
-  it('a migration keeps the rights of a role on report views, and adds no right on the tables below', async () => {
+  it('a migration keeps the rights of a role on report views, and adds no right on the underlying tables', async () => {
     for (const [role, its] of [
       [every, views],
       [some, ['report.held', 'report.changes']],
@@ -395,7 +395,7 @@ describe.each(servers())('queries on a mirror with a long history on $name', (se
     });
   });
 
-  it('status reads each user twice at most: to count them, and to compare them', async () => {
+  it('status reads each user at most twice: to count the users, and to compare the users', async () => {
     await readStatus(db, 'default');
     const steps = watch.take().flatMap((statement) => statement.steps);
     const users = steps.filter(

@@ -79,7 +79,7 @@ describe.each([oldestServer()])('the role of a user in reports on $name', (serve
     expect(users.find((user) => String(user.id) === id)?.mirror.role).toBe('admin');
   });
 
-  it('role_changes shows role_arrived false for an edit taken back or replaced before a run', async () => {
+  it('role_changes shows role_arrived false for an edit that was taken back or replaced before a run', async () => {
     await edit(member);
     expect(await now()).toEqual([[member, 'member', 'true']]);
     await edit(admin);

@@ -69,7 +69,7 @@ describe.each([oldestServer()])('metrics on $name', (server) => {
     expect(await readTokensLeft(db.kysely, new Map())).toEqual([]);
   });
 
-  it('reports the time of each statement, including failed statements', async () => {
+  it('onQuery receives the time of each statement, also of a failed statement', async () => {
     const took: number[] = [];
     let nowMs = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);

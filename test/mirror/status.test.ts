@@ -41,7 +41,7 @@ describe('the waiting edits in status', () => {
       commit`),
   );
 
-  it('status counts the same edits from the records of the triggers as by comparing all users', async () => {
+  it('status counts the same edits from the triggers’ records as from a comparison of all users', async () => {
     const { noted, all } = await pending();
     expect(Object.keys(all).toSorted()).toEqual(['held', 'sending', 'unknown', 'waiting']);
     expect(noted).toEqual(all);
@@ -83,7 +83,7 @@ describe('the waiting edits in status', () => {
     ]);
   });
 
-  it('status compares all users only if more than 20,000 of them may have a waiting edit', async () => {
+  it('status of a team of over 20,000 users compares all users only if over 20,000 users may have a waiting edit', async () => {
     await sql(`
       insert into sync.teams (team, team_id) values ('east', 43);
       begin; set local musterd.writing = 'on';

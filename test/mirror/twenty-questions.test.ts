@@ -46,7 +46,7 @@ describe('the twenty questions of docs/sql-cookbook.md', () => {
     [6, 'fields', [1n, 54n]],
     [8, 'new_value', ['15559999999']],
     [18, 'role', ['Analyst']],
-  ])('the query of question %i finds the prepared values of %s', async (number, column, expected) => {
+  ])('the query of question %i finds the prepared values in column %s', async (number, column, expected) => {
     const { text = '' } = questions.find((one) => one.number === number) ?? {};
     const { head: columns, rows } = await query(text);
     expect(rows.map((row) => row[columns.indexOf(column)])).toEqual(expect.arrayContaining(expected));
