@@ -89,17 +89,14 @@ describe.each([oldestServer()])('limits on text that people write, on $name', (s
     expect(await isOwn(`'person 1'`)).toEqual([true]);
   });
 
-  it.each(decisions)(
-    'sync.%s accepts a reason of 1,000 characters, and refuses a longer reason',
-    async (decision) => {
-      await edit(`'kim'`, 'new');
-      await run(hold);
-      const decide = (length: number) =>
-        run(`select distinct outcome from sync.${decision}('${batch}', reason => repeat('x', ${length}))`);
-      await expect(decide(1001)).rejects.toThrow('reason_has_at_most_1000_characters');
-      expect(await decide(1000)).toEqual([[decision === 'approve' ? 'approved' : 'rejected']]);
-    },
-  );
+  it.each(decisions)('sync.%s accepts a reason of at most 1,000 characters', async (decision) => {
+    await edit(`'kim'`, 'new');
+    await run(hold);
+    const decide = (length: number) =>
+      run(`select distinct outcome from sync.${decision}('${batch}', reason => repeat('x', ${length}))`);
+    await expect(decide(1001)).rejects.toThrow('reason_has_at_most_1000_characters');
+    expect(await decide(1000)).toEqual([[decision === 'approve' ? 'approved' : 'rejected']]);
+  });
 
   it.each([
     ['email', 320],

@@ -19,7 +19,7 @@ describe.each([oldestServer()])('the longest accepted text on $name', (server) =
   const edit = (setting: string) => stage.sql(`update mirror.users set ${setting} where id = ${id}`);
 
   it.each(letters)(
-    'accepts 320 characters of email and 300 of half a name, and rejects one more (letter "%s") (S8)',
+    'accepts 320 characters of an email and 300 of a first or last name, and rejects one more: letter "%s" (S8)',
     async (letter) => {
       const email = (more: number) => `email = repeat('${letter}', ${320 - at.length + more}) || '${at}'`;
       await expect(edit(email(1))).rejects.toThrow(`The email of user ${id} is longer than 320 characters`);
@@ -37,7 +37,7 @@ describe.each([oldestServer()])('the longest accepted text on $name', (server) =
     },
   );
 
-  it('stores the longest values of the service, and lets an editor change the short half of the name', async () => {
+  it('stores the longest values of the service, and lets an editor change the first name beside a too long last name', async () => {
     const email = `${'x'.repeat(longestText - at.length)}${at}`;
     stage.emulator.team.editUser(id, { email, first: 'A', last: 'x'.repeat(longestText - 2) });
     for (const _ of [1, 2]) expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });

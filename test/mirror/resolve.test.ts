@@ -95,7 +95,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
   const sideOf = (side: 'base' | 'mirror') =>
     Object.fromEntries(all.map((field) => [field, fields[field][side]]));
 
-  it.each(all)('with "service", takes the value of the service and ends the edit: %s', async (field) => {
+  it.each(all)('with "service", stores the value of the service and ends the edit: %s', async (field) => {
     const { base, mirror, shown, taken } = fields[field];
     await hold(field);
     const [[number] = []] = await run(`select edit_id from sync.held_fields`);
@@ -111,16 +111,13 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     expect(await ledger()).toEqual(['resolve', { [field]: base }, old, now, ...written]);
   });
 
-  it.each(['email', 'phone'] as const)(
-    'with "service", stores an empty %s of the service as NULL',
-    async (field) => {
-      await hold(field, { shown_value: `'""'` });
-      expect(await resolve(field, 'service')).toEqual(['ended', 'resolved']);
-      for (const table of ['sync.user_base', 'mirror.users']) expect((await values(table))[field]).toBeNull();
-    },
-  );
+  it.each(['email', 'phone'] as const)('with "service", stores an empty %s as NULL', async (field) => {
+    await hold(field, { shown_value: `'""'` });
+    expect(await resolve(field, 'service')).toEqual(['ended', 'resolved']);
+    for (const table of ['sync.user_base', 'mirror.users']) expect((await values(table))[field]).toBeNull();
+  });
 
-  it.each(all)('with "mirror", approves the push of the value of the mirror: %s', async (field) => {
+  it.each(all)('with "mirror", approves the push of the mirror’s value: %s', async (field) => {
     const { base, mirror, shown } = fields[field];
     await hold(field);
     expect(await resolve(field, 'mirror')).toEqual(['waiting', 'resolved']);
@@ -159,7 +156,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     ['a limit on this field only', { reason: `'limit'`, alone: 'true' }, false, undefined],
     ['a conflict under four eyes', {}, true, ['limit', null]],
     ['a rejected limit', { reason: `'limit'`, decision: `'rejected'` }, false, undefined],
-  ])('holds a typed value only if that value needs an approval: %s', async (_, more, fourEyes, left) => {
+  ])('holds a typed value only if the typed value needs approval: %s', async (_, more, fourEyes, left) => {
     await run(`update sync.teams set four_eyes = ${fourEyes}`);
     await hold('email', more);
     const state = await resolve('email', 'value', `, value => 'third@example.com'`);
@@ -169,7 +166,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     );
   });
 
-  it('approves the value of the mirror if the typed value equals that value', async () => {
+  it('with "value", approves the mirror’s value if the typed value is the same', async () => {
     await hold('name');
     expect(await resolve('name', 'value', `, value => 'Anna Berg'`)).toEqual(['waiting', 'resolved']);
     expect(await holds()).toEqual([['name', 'conflict', 'approved', false, true]]);
@@ -191,7 +188,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     ['limit', 'email', null],
     ['review', 'email', null],
   ] as const)(
-    'with "service" on a hold "%s", sets an %s that the service shows as empty to %s',
+    'with "service" on a hold "%s" of an %s that the service shows as empty, sets the value in the mirror to %s',
     async (reason, field, taken) => {
       await hold(field, { reason: `'${reason}'`, shown_value: 'null' });
       await run('update sync.held_fields set service_value = null');
@@ -201,7 +198,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
   );
 
   it.each(['conflict', 'refused', 'returned'])(
-    'empties a field held as %s only if the caller has seen the empty value of the service',
+    'with "service", empties a field held as %s only if the caller has seen the empty value of the service',
     async (reason) => {
       await hold('phone', { reason: `'${reason}'`, shown_value: 'null' });
       expect(await resolve('phone', 'service', `, seen_service => '15550102'`)).toEqual(['held', 'moved']);
@@ -213,7 +210,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     },
   );
 
-  it('with "service", restores the earlier split of a name, marked as known', async () => {
+  it('with "service", restores the agreed name and the earlier split if the service shows the agreed name', async () => {
     await hold('name', { shown_value: json('Anne Berg') });
     expect(await resolve('name', 'service')).toEqual(['ended', 'resolved']);
     expect([await values('mirror.users'), await split()]).toEqual([
@@ -235,7 +232,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     },
   );
 
-  it('with "service", makes the group of edits due, and sets agreed_at of base to now', async () => {
+  it('with "service", makes the group "edits" due, and sets agreed_at of base to now', async () => {
     await hold('email');
     await resolve('email', 'service');
     expect(await run('select run_group from sync.due where mark is null')).toEqual([['edits']]);
@@ -277,7 +274,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     ).toEqual([['on']]);
   });
 
-  it('refuses a new value given by an approver who may not edit the field', async () => {
+  it('refuses a typed value of an approver who may not edit the field', async () => {
     await hold('role_id');
     await run(`create role typist_${process.pid} login in role musterd_approver`);
     try {
@@ -341,7 +338,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     ],
   } as const;
   it.each(Object.entries(refusals))(
-    'changes nothing for %s, and returns why',
+    'changes nothing and returns the outcome "moved", "asked", "gone" or "own" for %s',
     async (_, [more, change, answer]) => {
       await hold('email');
       await run(change);
@@ -353,14 +350,14 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     },
   );
 
-  it('decides if edit and service value are unchanged since the caller saw them', async () => {
+  it('decides if edit and service value are still those that the caller has seen', async () => {
     await hold('email');
     const [[number] = []] = await run('select edit_id from sync.held_fields');
     const more = `, edit_id => ${String(number)}, seen_service => 'web@example.com'`;
     expect(await resolve('email', 'mirror', more)).toEqual(['waiting', 'resolved']);
   });
 
-  it('gives fields resolved in one transaction the same decision id, and a later field a new id', async () => {
+  it('gives two fields of one transaction the same decision id, and gives a field of a later transaction a new id', async () => {
     for (const field of all) await hold(field);
     const two = await run(`with one as materialized (select * from sync.resolve(41, 1, 'email', 'mirror'))
       select o.decision_id, t.decision_id as part_of from one o

@@ -31,7 +31,7 @@ describe.each(servers())('migrate, with roles for people that lack rights, on $n
     return rows;
   };
 
-  it('grants the missing rights, and writes nothing the second time', async () => {
+  it('grants the missing rights, and writes nothing at the second call', async () => {
     expect(await mayRead('musterd_reader')).toBe(false);
     expect(await migrate(database.db)).toEqual({ applied: [] });
     expect(await mayRead('musterd_reader')).toBe(true);

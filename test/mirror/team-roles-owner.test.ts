@@ -75,7 +75,7 @@ describe.each(servers())('musterd under row-level security on $name', (server) =
     expect(await rows('select max(run_id) from sync.runs')).toEqual(runs);
   });
 
-  it.each(['public', daemon])('a run under its own role works if %s may see all teams', async (listed) => {
+  it.each(['public', daemon])('a run under a daemon role works if %s may see all teams', async (listed) => {
     await runSqlText(asOwner, 'delete from mirror.team_roles');
     await runSqlText(
       asOwner,

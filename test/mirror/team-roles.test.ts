@@ -239,7 +239,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     await expect(as(role('editor'), insert, granted)).rejects.toThrow('violates row-level security policy');
   });
 
-  it('mirror.team_roles rejects a row whose team is null because its name was misspelt', async () => {
+  it('mirror.team_roles rejects a row whose team_id is null because the team name was misspelt', async () => {
     const insert = `insert into mirror.team_roles (role_name, team_id)
       values ('${role('north')}', (select team_id from mirror.teams where name = 'misspelt'))`;
     await expect(stage.sql(insert)).rejects.toThrow('check constraint');
