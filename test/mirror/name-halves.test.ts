@@ -61,11 +61,14 @@ describe('the guessed split of a name', () => {
       () => meet().then(() => wait('phone', 'conflict')),
       ['first_name = first_name, last_name = last_name'],
     ],
-  ])('the edits decide if the split is known or guessed: %s', async (says, begin, statements) => {
-    await begin();
-    await edit(...statements);
-    expect(await split()).toBe(says.split(' ')[0]);
-  });
+  ])(
+    'setting both halves makes the split known, unless no half changes and no guess is held: the split is %s',
+    async (says, begin, statements) => {
+      await begin();
+      await edit(...statements);
+      expect(await split()).toBe(says.split(' ')[0]);
+    },
+  );
 
   it('the split stays guessed if an editor sets only the held half again, or only the phone', async () => {
     await meetHeld();

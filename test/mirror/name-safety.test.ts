@@ -101,14 +101,14 @@ describe('a name that the service cuts or clears in an update of another field',
     [null, ['', '', '']],
     ['Anne', ['Anne', 'Anne', '']],
     ['Berg ', ['Berg ', 'Berg', '']],
-  ] as const)('stores the shown name %j in base, and keeps the name of the mirror', async (name, agreed) => {
+  ] as const)('applyResults stores the shown name %j in base, not in the mirror', async (name, agreed) => {
     await answer([{ intent: await setRole(1n), name }]);
     expect(await names(1n)).toEqual([['Anne', 'Berg', ...agreed, null, null, null, null]]);
     expect(await names(2n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
     expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[3n]]);
   });
 
-  it('applyResults stores the cleared name in base even if the update had no effect and a field is held', async () => {
+  it('applyResults stores the cleared name in base even if the update had no effect and another field is held', async () => {
     await sql(`
       insert into sync.held_fields (team_id, user_id, field, reason, detail)
       values (${teamId}, 1, 'phone', 'conflict', '')`);
@@ -166,7 +166,7 @@ describe('a name that the service cuts or clears in an update of another field',
     ['"clears" after one answer with a cut and a kept name', [{ 1: 'Anne', 2: 'Anne Berg' }], 'clears'],
     ['"clears" after a cut and then a kept name', [{ 1: 'Anne' }, { 2: 'Anne Berg' }], 'clears'],
     ['"keeps" after a name of new words, set by another person', [{ 1: 'Eva Borg' }], 'keeps'],
-  ] as const)('readNameSafety judges whether updates keep the name: %s', async (_, answers, safety) => {
+  ] as const)('once a name was cut, readNameSafety returns "clears": %s', async (_, answers, safety) => {
     expect(await learn(...answers)).toBe(safety);
   });
 

@@ -51,7 +51,7 @@ it('writeRejectedRows stores at most 1,000 rejected rows of a listing, with exac
   expect((await readKnownTeam(database.db.kysely, 'one')).rejected).toEqual(new Set(['tags']));
 });
 
-it('finishRun ends only its own run, and a second finishRun changes nothing', async () => {
+it('finishRun ends only the given run, and a second finishRun of that run changes nothing', async () => {
   const waiting = { teamId: 43n, atLeast: 2 };
   const end = {
     outcome: 'partial',
@@ -124,7 +124,7 @@ describe('two teams with users of the same ids', () => {
         select team_id, 'tags', 5, now(), 'aa', 'few', now() from mirror.teams`),
   );
 
-  it('a decision does not wait for rows of another team that a transaction has locked', () =>
+  it('a decision does not wait while a transaction has locked rows of another team', () =>
     aside(two.db, async (theirs) => {
       for (const table of ['mirror.users', 'mirror.teams', 'sync.held_fields', 'sync.absences', 'sync.edits'])
         await sql`select from ${sql.raw(table)} where team_id = 40 for update`.execute(theirs);
@@ -172,7 +172,7 @@ const isNothing = (value: unknown): boolean =>
     ? value.size === 0
     : Array.isArray(value) && value.length === 0);
 
-describe('a team beside a copied team with the same ids', () => {
+describe('a team beside a copy of the team', () => {
   const own = useDatabase();
   /** Gives the team a bit of everything. */
   const fill = async ({ db }: Pick<TestDatabase, 'db'>) => {
@@ -300,7 +300,7 @@ describe('a team beside a copied team with the same ids', () => {
     await ask(`set local session_replication_role = origin`);
   };
 
-  it.each([1_000_000, -1_000_000])('views stay the same if the copy has ids shifted by %i', async (by) => {
+  it.each([1_000_000, -1_000_000])('reads of the team ignore a copy with ids shifted by %i', async (by) => {
     await aside(own.db, async (tx) => {
       const ask = askIn(tx);
       const views = (
@@ -328,7 +328,7 @@ describe('a team beside a copied team with the same ids', () => {
     });
   });
 
-  it('each write for the team changes its own rows, and no row of the copied team', async () => {
+  it('each write for the team changes rows of the team, and no row of the copy', async () => {
     await aside(own.db, async (tx) => {
       const ask = askIn(tx);
       await copyOf(tx, 1_000_000);
@@ -401,7 +401,7 @@ describe('a team beside a copied team with the same ids', () => {
     await ask(`set local session_replication_role = origin`);
   };
 
-  it('each command of the team has the same outcome, whatever the copied team contains', async () => {
+  it('each command of the team has the same outcome with and without the copy', async () => {
     await aside(own.db, async (tx) => {
       const ask = askIn(tx);
       const outcomeOf = await outcomesIn(tx);
@@ -425,7 +425,7 @@ describe('a team beside a copied team with the same ids', () => {
     });
   });
 
-  it('every read of a team without changes returns the same once a team with many changes appears', async () => {
+  it('every read of a team without changes returns the same after a team with many changes was added', async () => {
     const database = await createTestDatabase();
     onTestFinished(() => database.close());
     await runSqlText(

@@ -141,7 +141,7 @@ describe('an update that keeps the name', () => {
     ['an update that sends the name', { new: { phone: '1', name: {} }, outcome: phone.outcome }, 'unknown'],
     ['an update without effect', { ...phone, outcome: { phone: 'ineffective' } }, 'unknown'],
     ['an update that is still open', { ...phone, state: 'open' }, 'unknown'],
-  ])('noteKeptName records only a confirmed update without the name: %s', async (_, row, safety) => {
+  ])('noteKeptName stores "keeps" for a confirmed update without name: %s', async (_, row, safety) => {
     await ledger(phone);
     const ids = await ledger(row);
     await database.db.transaction((tx) => noteKeptName(tx, teamId, ids));
@@ -174,18 +174,21 @@ describe('readGuardHistory', () => {
     ['a limit on one field only', { alone: true }, false, []],
     ['an approved limit', { decision: 'approved' }, false, []],
     ['a limit on a user who has left', { user: 2 }, false, []],
-  ])('returns users whom a limit holds, and if the report is old: %s', async (_, given, isOld, waiting) => {
-    const row = { told: 25, reason: 'limit', alone: false, decision: null, user: 1, team: 41, ...given };
-    await sql`
+  ])(
+    'returns users with a field held by a limit or a review, and isOld if a limit was reported over 24 h ago: %s',
+    async (_, given, isOld, waiting) => {
+      const row = { told: 25, reason: 'limit', alone: false, decision: null, user: 1, team: 41, ...given };
+      await sql`
       with told as (insert into sync.learned (team, topic, value, learned_at)
         values ('main', 'refusal told', '{}', clock_timestamp() - ${row.told} * interval '1 hour'))
       insert into sync.held_fields (team_id, user_id, field, reason, alone, decision)
       values (${row.team}, ${row.user}, 'phone', ${row.reason}, ${row.alone}, ${row.decision})`.execute(
-      database.db.kysely,
-    );
-    const history = await read();
-    expect([history.isOld, history.waiting.map(({ userId }) => userId)]).toEqual([isOld, waiting]);
-  });
+        database.db.kysely,
+      );
+      const history = await read();
+      expect([history.isOld, history.waiting.map(({ userId }) => userId)]).toEqual([isOld, waiting]);
+    },
+  );
 
   it('writeStopped records the time of the report only if the report contains a new hold', async () => {
     const stop = (isNews: boolean) =>
@@ -239,7 +242,7 @@ describe('readGuardHistory', () => {
     ['a third push of another user', [...twice, { ...back, user: 2 }, pull], false],
     ['a third push in another team', [...twice, { ...back, team: 42 }, pull], false],
     ['a third push 25 hours ago', [...twice, { ...back, hoursAgo: 25 }, pull], false],
-  ])('returns a value sent and put back by the service three times: %s', async (_, rows, isUndone) => {
+  ])('returns a value that the service put back after three pushes: %s', async (_, rows, isUndone) => {
     await ledger(...rows);
     const hold = { field: 'phone', reason: 'conflict', base: '2', mirror: '1' };
     expect((await read()).undone).toMatchObject(isUndone ? [{ id: 1n, hold }] : []);

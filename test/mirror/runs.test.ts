@@ -15,7 +15,7 @@ describe('the record of a run', () => {
   const begin = (team: string) =>
     takeLeaseFor(database.db, team, { ttlMs: 60_000 }, (tx) => beginRun(tx, team, 'reconcile', ['users']));
 
-  it('beginRun needs the lease, and a second finishRun of the same run changes nothing (D15)', async () => {
+  it('a second beginRun fails while the lease is held, and a second finishRun of a run changes nothing (D15)', async () => {
     const { db } = database;
     const stalled = await takeLease(db, 'default', { ttlMs: 60_000 });
     await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s'`.execute(db.kysely);
@@ -43,7 +43,7 @@ describe('the record of a run', () => {
     await stalled.release();
   });
 
-  it('the next run marks a run whose process died as failed', async () => {
+  it('the next run records the outcome "failed" for a run whose process died', async () => {
     const { db } = database;
     const first = await begin('died');
     await first.lease.release();
