@@ -87,7 +87,7 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a connection to
   };
 
   test.each(['require', 'verify-ca', 'verify-full'])(
-    'sslmode=%s accepts only a certificate for that host by the given authority (S55)',
+    'sslmode=%s accepts only a certificate of the given authority for the host of the URL (S55)',
     async (mode) => {
       expect(await connect(`sslmode=${mode}&sslrootcert=CA`)).toEqual({ encrypted: true });
       expect((await connect(`sslmode=${mode}`)).error).toMatch(/certificate/);

@@ -78,7 +78,7 @@ describe.runIf(process.getuid?.() === 0)('openEmbedded as root, on a data folder
     expect(words).not.toContain(victimText.trim());
   });
 
-  it('asAccount gives the process its own rights back, also after an error', () => {
+  it('asAccount restores the process’s own rights, also after an error', () => {
     const ids = () => [process.geteuid?.(), process.getegid?.(), process.getgroups?.()];
     const before = ids();
     expect(asAccount(account, () => ids())).toEqual([account.uid, account.gid, [account.gid]]);

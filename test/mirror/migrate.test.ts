@@ -40,7 +40,7 @@ describe.each(servers())('migrate on $name', (server) => {
     }>`select to_regclass(${relation}) is not null as there`.execute(database.db.kysely);
     return rows[0]?.there === true;
   };
-  test('applies the migrations of musterd, and nothing the second time', async () => {
+  test('applies the migrations of musterd, and applies nothing at the second call', async () => {
     const pending = await pendingMigrations(database.db);
     expect(pending.length).toBeGreaterThan(0);
     expect(await exists('sync.migrations')).toBe(false);
@@ -56,7 +56,7 @@ describe.each(servers())('migrate on $name', (server) => {
     expect(await migrate(database.db)).toEqual({ applied: [] });
   });
 
-  test('applies new files in the order of their names, with several statements each', async () => {
+  test('applies new files in the order of the file names, also files with several statements', async () => {
     write('0002_b.sql', 'alter table public.a add column more text; insert into public.a values (2);');
     write('0001_a.sql', 'create table public.a (id int); insert into public.a values (1);');
     write('notes.md', 'no migration');
@@ -229,7 +229,7 @@ describe.each(servers())('migrate on $name', (server) => {
   test.each([
     ['the database is empty', 'create schema sync', 'transactionid'],
     ['the schema exists', 'lock table sync.migrations in share row exclusive mode', 'relation'],
-  ])('three processes at once apply a file only once if %s (D13)', async (_, hold, waitsFor) => {
+  ])('three processes at once apply each file once: %s (D13)', async (_, hold, waitsFor) => {
     if (waitsFor === 'relation') {
       write('0000_before.sql', 'select 1');
       await migrate(database.db, { folder });

@@ -5,7 +5,7 @@ import { isRunning, thisProcess } from '../../src/mirror/db/process-identity.ts'
 import { eventually } from '../support/eventually.ts';
 
 describe('isRunning', () => {
-  it('returns true for this process, and false for a process with its number and another start time', () => {
+  it('returns true for this process, and false for the same process id with another start time', () => {
     const { pid, process: started, host } = thisProcess();
     expect(pid).toBe(BigInt(process.pid));
     expect(host).not.toBe('');

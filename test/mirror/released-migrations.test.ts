@@ -12,7 +12,7 @@ test('each released migration file has the checksum of its release', () => {
   expect(changedMigrations(released, now)).toEqual([]);
 });
 
-test('changedMigrations reports a changed or removed file, and accepts a new one', () => {
+test('changedMigrations reports a changed or removed file, and accepts a new file', () => {
   const [[name, hash] = ['', '']] = Object.entries(now);
   expect(name).toBe('0001_baseline.sql');
   expect(hash).toMatch(/^[0-9a-f]{64}$/);

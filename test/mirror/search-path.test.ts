@@ -20,7 +20,7 @@ import { configFor } from '../system/stage.ts';
 const silent = { log: createLog({ level: 'silent' }) };
 const path = 'pg_catalog, pg_temp';
 
-it('only the demo and `musterd sql` send SQL as typed (S54)', () => {
+it('only the demo and `musterd sql` send SQL text as a person typed it (S54)', () => {
   const src = fileURLToPath(new URL('../../src', import.meta.url));
   const files = globSync('**/*.ts', { cwd: src }).toSorted();
   const naming = (word: string) =>

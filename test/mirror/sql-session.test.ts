@@ -160,7 +160,7 @@ describe('a message of Postgres', () => {
     expect((await refusal(reading, 'select * from mirror.nothing')).hint).toContain('musterd migrate');
   });
 
-  it('shows a warning of Postgres', async () => {
+  it('reaches onNotice if it is a warning', async () => {
     said.length = 0;
     await ask(reading, "do $$ begin raise warning 'mind the gap'; end $$");
     expect(said).toEqual(['WARNING:  mind the gap']);
@@ -168,7 +168,7 @@ describe('a message of Postgres', () => {
 });
 
 describe('a session that writes', () => {
-  it('a writing session keeps a transaction open from the begin that a user types to the rollback', async () => {
+  it('a writing session keeps a transaction open from a typed begin to a typed rollback', async () => {
     await ask(writing, 'begin');
     expect((await ask(writing, 'insert into public.kept values (7), (8)')).tag).toBe('INSERT 2');
     expect(writing.isInTransaction()).toBe(true);

@@ -112,7 +112,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(found).toEqual([{ id: 0n, order: 'first 0', maxSize: 1n }]);
   });
 
-  it('writes the same rows by COPY and, for a role without temporary tables, as JSON', async () => {
+  it('publishListing writes the same rows by COPY and, for a role that cannot create temporary tables, as JSON', async () => {
     const fill = tags(many);
     const state = fc.record({ before: listing, gone: listing, missing: listing, listed: listing });
     await fc.assert(
@@ -257,7 +257,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(await rows(db.kysely, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('each step of a plan reads at most four times the staged rows, whatever the table statistics', async () => {
+  it('each step of a plan reads at most four rows for each staged row, whatever the table statistics', async () => {
     const listed = tags(3 * many, 100_000);
     // Analysed when there was another team alone: then this one is believed to be empty.
     await db.transaction(async (tx) => {

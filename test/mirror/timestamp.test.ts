@@ -11,7 +11,7 @@ describe('asTimestamp', () => {
   });
 
   it.each(['+23:59', '+16:00', '-16:00', '-2359', '+15:60', '+99:99'])(
-    'rejects the offset %s, because Postgres would fail the whole statement on it',
+    'returns null for the offset %s, because Postgres would fail the whole statement on this offset',
     (offset) => {
       expect(asTimestamp(`2030-01-01T00:00:00${offset}`)).toBeNull();
     },
