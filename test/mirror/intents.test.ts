@@ -92,7 +92,7 @@ const later: readonly (readonly [string, string, object, readonly string[]])[] =
 ];
 
 describe('the intent of a push', () => {
-  it('openIntents records the editor of each pushed field, and no editor for an edit that no trigger recorded', async () => {
+  it('openIntents records the editor of each pushed field, and null for an edit that no trigger recorded', async () => {
     const editors = () => query('select user_id, edited_by from sync.changes order by change_id');
     const asActor = (actor: string, edit: string) =>
       database.db.transaction(async (tx) => {
@@ -230,7 +230,7 @@ describe('the intent of a push', () => {
     ]);
   });
 
-  it('openIntents records the current edit if the plan names no edit, and creates the edit if none is recorded', async () => {
+  it('openIntents records the current edit if the plan lacks an edit, and creates an edit that is not recorded yet', async () => {
     const found = await setPhone();
     expect(await open([planOfPhone()])).toHaveLength(1);
     expect(await query('select edits from sync.changes')).toEqual([{ edits: { phone: Number(found) } }]);
@@ -316,7 +316,7 @@ describe('the intent of a push', () => {
     expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ decided: ['phone'] }]);
   });
 
-  it('openIntents spends no approval while another push of the user is open, and opens no intent for a spent approval', async () => {
+  it('openIntents keeps an approval while another push of the user is open, and opens no intent for a spent approval', async () => {
     const edit = await setPhone();
     await letPhonePass();
     await query(
@@ -370,7 +370,7 @@ describe('the intent of a push', () => {
       `update sync.held_fields set decision = 'approved' where team_id = 42 and user_id = 1`,
       [],
     ],
-  ])('openIntents skips users locked in its own team: a transaction %s', async (_, statement, busy) => {
+  ])('openIntents skips users locked in the given team: a transaction %s', async (_, statement, busy) => {
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
     const plans = [planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)];
@@ -680,7 +680,7 @@ describe('applyResults of an unconfirmed field', () => {
     ]);
   });
 
-  describe('applyResults of a field that a person had approved', () => {
+  describe('a field that a person had approved', () => {
     const edits = () =>
       query(`select field, edit_id from sync.edits where team_id = 41 and user_id = 1 and ended_at is null`);
     /** A person let all four fields of user 1 pass, and their push is open. */

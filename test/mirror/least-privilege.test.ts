@@ -223,7 +223,7 @@ describe.each(places)('least privilege on $name', (server) => {
       );
   });
 
-  it('mirror.is_musterd() accepts only the owner and a daemon, and only the owner can create objects (S45)', async () => {
+  it('mirror.is_musterd() returns true only for owner and daemon, and only the owner can create objects (S45)', async () => {
     for (const who of ['owner', 'daemon', ...people] as const) {
       const believed = await db
         .transaction(async (tx) => {

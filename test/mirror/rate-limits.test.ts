@@ -19,7 +19,7 @@ describe.each([oldestServer()])('the request rate that processes share on $name'
   /** Slow enough that nothing refills while a busy machine asks for many. */
   const slow = { burst: 12, periodMs: 10_000 };
 
-  it('three processes that ask at once get 60 different send times', async () => {
+  it('three processes that ask 20 times each get 60 different send times', async () => {
     const others = [1, 2].map(() => createDatabase({ url: database.url, applicationName: 'musterd test' }));
     try {
       const process = async (db: Database) => {
