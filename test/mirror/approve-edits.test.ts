@@ -39,7 +39,7 @@ describe.each([oldestServer()])('approveEdits on $name', (server) => {
       async (tx) => (await approveEdits(tx, 41n, { batch: 'abc', why: 'so' }, rows)).length,
     );
 
-  it('approves the named edits with the values that the person saw, and records the approval in the ledger', async () => {
+  it('approves the named edits with the values that the approver saw, and records the approval in the ledger', async () => {
     const phone = email(1, { field: 'phone', to: null, base: '15550100' });
     expect(await approve(email(1), phone, email(5))).toBe(3);
     const letPass = (id: bigint, field: string, base: string, mirror: string | null) =>
@@ -142,7 +142,7 @@ describe.each([oldestServer()])('approveEdits on $name', (server) => {
   it.each([
     ['the limit held another edit', '0', 'approved'],
     ['the limit held this edit', 'e.edit_id', 'resolved'],
-  ])('stores "resolved" if a field limit held this edit, else "approved": %s', async (_, edit, decision) => {
+  ])('stores "resolved" if a field limit held the edit, else "approved": %s', async (_, edit, decision) => {
     await run(`delete from sync.held_fields where user_id = 14`);
     await holdAs(14, 'limit', `'abc'`, edit);
     await run('update sync.held_fields set alone = true, service_value = shown_value where user_id = 14');

@@ -245,7 +245,7 @@ describe.each([oldestServer()])('holds that a person requested, on $name', (serv
     },
   );
 
-  it('sync.hold fails during a run, with an end in the past or after 100 years, and for unknown users or fields', async () => {
+  it('sync.hold fails during a run, for an end time in the past or over 100 years ahead, and for unknown users or fields', async () => {
     const lease = (seconds: number) =>
       run(`insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
         values ('harbour', gen_random_uuid(), 'h', 1, 'p', now(), now() + interval '${seconds} s')`);

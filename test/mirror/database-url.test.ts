@@ -62,7 +62,7 @@ describe('all combinations of sslmode, ssl and PGSSLMODE', () => {
 
   afterEach(() => vi.unstubAllEnvs());
 
-  test.each(modes)('the first of sslmode, ssl and PGSSLMODE sets the TLS mode: PGSSLMODE=%j', (setting) => {
+  test.each(modes)('readConnectionUrl uses sslmode, else ssl, else PGSSLMODE: PGSSLMODE=%j', (setting) => {
     vi.stubEnv('PGSSLMODE', setting);
     const mine = cases.filter((one) => one.setting === setting);
     const seen = mine.map((one) => {

@@ -312,7 +312,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     ['was replaced', 'reject', set('other'), 'ended, somebody has edited the field again'],
     ['was reverted', 'revert', 'select', 'ended, it was taken back here'],
   ])(
-    'report.decisions shows if a decided edit waits, is sent, confirmed, held or ended: it %s (decision: %s)',
+    'report.decisions shows if a decided edit waits, is sent, confirmed, held or ended: an edit that %s (decision: %s)',
     async (_, decision, change, became) => {
       await decide(decision);
       await run(change);

@@ -191,7 +191,7 @@ describe.each(servers())('migrate of a version 0.1.0 mirror with requests on $na
       ['view', 'select * from report.schedule'],
       ['materialized view', 'select * from mirror.tags'],
       ['view', 'select id from mirror.scheduled_messages'],
-    ])('migrate fails and drops nothing if a foreign %s uses the objects: %s', async (kind, query) => {
+    ])('migrate fails if a foreign %s uses an object that migrate drops: %s', async (kind, query) => {
       await sql(`create schema ours; create ${kind} ours.mine as ${query}`);
       await expect(migrateNow()).rejects.toThrow(
         /Something of yours uses what this version of musterd drops .*ours\.mine.*run "musterd migrate" again/s,

@@ -44,7 +44,7 @@ describe('push.fourEyes as stored in sync.teams', () => {
     },
   );
 
-  it('a command that decides or edits turns the stored setting on, and never off', async () => {
+  it('a command that decides or edits can turn the stored setting on, but not off', async () => {
     expect([await act(false), await act(true), await act(false), await kept()]).toEqual([
       false,
       true,
@@ -53,7 +53,7 @@ describe('push.fourEyes as stored in sync.teams', () => {
     ]);
   });
 
-  it('a command obeys the setting, but stores the setting only for a team that has had a run', async () => {
+  it('a command obeys push.fourEyes, but stores the setting only for a team that has had a run', async () => {
     await runSqlText(database.db, `delete from sync.teams where team = 'north'`);
     expect([await act(true), await kept()]).toEqual([true, null]);
     expect((await readKnownTeam(database.db.kysely, 'north')).fourEyes).toBe(false);
@@ -72,7 +72,7 @@ describe('push.fourEyes as stored in sync.teams', () => {
 });
 
 describe('phones.country as stored in sync.teams', () => {
-  it('makes SQL refuse a phone without "+" and country code until a reconcile or daemon run drops the setting', async () => {
+  it('makes SQL refuse a phone that begins with neither "+" nor the country code, until a reconcile or daemon run drops the setting', async () => {
     const database = await createTestDatabase();
     onTestFinished(() => database.close());
     await pinTeam(database.db, 'north', 41n);

@@ -24,7 +24,7 @@ const note = (
 ) => placeToNote({ verdict, known, here: { ...here, ...found }, until: end }, now);
 
 describe('placeToNote', () => {
-  it('records this database as home if no home is on record', () => {
+  it('records this database as the place of the mirror if no place is on record', () => {
     const first = {
       kind: 'home',
       ...here,
@@ -60,7 +60,7 @@ describe('placeToNote', () => {
     expect(note(verdict, { ...home, left }, { identifier: null })).toEqual(home);
   });
 
-  it('stores the time of the last run at home at the first run elsewhere, and keeps the time at later runs', () => {
+  it('stores at the first run elsewhere until when runs used the recorded place, and keeps the time later', () => {
     expect(note('elsewhere', home)).toEqual({ ...home, left: until.toISOString() });
     expect(note('elsewhere', { ...home, left })).toBeUndefined();
     expect(placeToNote({ verdict: 'elsewhere', known: home, here, until: null }, now)).toBeUndefined();
