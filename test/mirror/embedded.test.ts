@@ -493,7 +493,7 @@ describe('an error of openEmbedded', () => {
     expect(error.hint).toMatch(/MUSTERD_DATA_DIR/);
   });
 
-  test.runIf(isRoot)('keeps a folder with foreign files unchanged, with the code "mirror"', async () => {
+  test.runIf(isRoot)('leaves foreign files unchanged, and carries the code "mirror"', async () => {
     writeFileSync(join(folder, 'thesis.txt'), '');
     const error = await failureOf(openEmbedded({ dataDir: folder }));
     expect(error.code).toBe('mirror');

@@ -42,7 +42,7 @@ describe('new users on the first day of a mirror', () => {
     expect(await joined()).toEqual([String(id)]);
   });
 
-  it('report.roster_changes does not list users as new whom only a failed first run missed', async () => {
+  it('report.roster_changes does not list users as new if only a failed first run missed the users', async () => {
     retryAtOnce();
     for (const fault of parseFaults(['reset-after,path=/v1/users/get,times=always']))
       stage.emulator.addFault(fault);

@@ -109,7 +109,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
     });
 
-    it('contains no actor if the session names no person', async () => {
+    it('contains null as actor if the session names no person', async () => {
       await edit('', `phone = '15550101'`);
       expect(await sql('select actor, authors from sync.edits')).toEqual([[null, [me]]]);
     });
@@ -211,7 +211,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     );
 
     it.each(['approved', 'rejected'])(
-      'removes the hold of an earlier edit, with the decision "%s"',
+      'removes the hold with the decision "%s" of an earlier edit',
       async (decision) => {
         await edit('Kim', `phone = '15550101'`);
         await hold('phone', 'limit', ', batch, decision', `, 'aaaaaaaaaaaa', '${decision}'`);
@@ -485,7 +485,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select count(*) from sync.edits where ended_at is null')).toEqual([[1n]]);
     });
 
-    it('does not end while a confirmed outcome is not yet stored in base', async () => {
+    it('lasts while base lacks the value of the confirmed push', async () => {
       await sql(
         `update sync.changes set outcome = '{"role_id": "confirmed"}', closed_at = now() where state = 'open'`,
       );

@@ -49,11 +49,11 @@ describe.each(servers())('table and row locks by people on $name', (server) => {
           order by c.oid::regclass::text, way collate "C")) a`)
     ).filter(([, answer]) => !/^permission denied for (?:table|view|schema) /.test(answer));
 
-  it.each(rolesForPeople)('denies role %s locks above row share on tables and views (S48)', async (role) => {
+  it.each(rolesForPeople)('the role %s cannot lock a table or view above row share (S48)', async (role) => {
     expect(await allowed(role, 'lock table %s in %s mode', aboveRowShare)).toEqual([]);
   });
 
-  it.each(rolesForPeople)('denies the role %s row locks, except on users it may edit', async (role) => {
+  it.each(rolesForPeople)('the role %s cannot lock rows, except rows of users it may edit', async (role) => {
     const expected = (lockable[role] ?? []).flatMap((place) =>
       rowLocks.map((way) => [`select from ${place} for ${way}`, 'allowed']),
     );

@@ -111,7 +111,7 @@ describe.each(servers())('migrate on $name', (server) => {
     }
   });
 
-  test('rejects a file that was changed after it was applied, but accepts other line ends', async () => {
+  test('rejects a file that was changed after it was applied, but accepts other line endings', async () => {
     write('0001_a.sql', 'create table public.a (id int);\n-- end\n');
     await migrate(database.db, { folder });
     write('0001_a.sql', 'create table public.a (id int);\r\n-- end\r\n');
@@ -140,7 +140,7 @@ describe.each(servers())('migrate on $name', (server) => {
     expect((await failureOf(migrate(database.db, { folder: nowhere }))).message).toMatch(/missing/);
   });
 
-  test('hints at the missing grant if the role lacks rights', async () => {
+  test('fails with a hint at the missing grant if the role lacks rights', async () => {
     const role = `musterd_guest_${process.pid}_${server.major}`;
     await sql`create role ${sql.id(role)} login password 'secret'`.execute(database.db.kysely);
     const guest = connectAs(database.url, role);

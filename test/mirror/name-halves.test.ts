@@ -62,7 +62,7 @@ describe('the guessed split of a name', () => {
       ['first_name = first_name, last_name = last_name'],
     ],
   ])(
-    'setting both halves makes the split known, unless no half changes and no guess is held: the split is %s',
+    'setting both halves makes the split known if a half changes or the guess is held: the split is %s',
     async (says, begin, statements) => {
       await begin();
       await edit(...statements);

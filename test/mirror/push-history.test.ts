@@ -141,7 +141,7 @@ describe('an update that keeps the name', () => {
     ['an update that sends the name', { new: { phone: '1', name: {} }, outcome: phone.outcome }, 'unknown'],
     ['an update without effect', { ...phone, outcome: { phone: 'ineffective' } }, 'unknown'],
     ['an update that is still open', { ...phone, state: 'open' }, 'unknown'],
-  ])('noteKeptName stores "keeps" for a confirmed update without name: %s', async (_, row, safety) => {
+  ])('noteKeptName stores "keeps" only for confirmed updates without name: %s', async (_, row, safety) => {
     await ledger(phone);
     const ids = await ledger(row);
     await database.db.transaction((tx) => noteKeptName(tx, teamId, ids));

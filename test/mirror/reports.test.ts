@@ -350,7 +350,7 @@ describe.each(servers())('queries on a mirror with a long history on $name', (se
         35,
         countsOfWeek * 1.2,
       ],
-    ])('report.%s returns at least %i rows to a reader, and reads at most %i', async (what, rows, atMost) => {
+    ])('report.%s shows a reader at least %i rows, and reads at most %i rows', async (what, rows, atMost) => {
       const seen = await as(db, free, `select count(*)::int from (select * from report.${what} offset 0) v`);
       expect(seen).toEqual([[expect.toSatisfy((count: number) => count >= rows)]]);
       expect(read()).toBeLessThanOrEqual(atMost);

@@ -350,7 +350,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     },
   );
 
-  it('decides if edit and service value are still those that the caller has seen', async () => {
+  it('with "mirror", approves the push if edit_id and seen_service match the held field', async () => {
     await hold('email');
     const [[number] = []] = await run('select edit_id from sync.held_fields');
     const more = `, edit_id => ${String(number)}, seen_service => 'web@example.com'`;

@@ -54,7 +54,7 @@ describe.each(servers())('migrate, with roles for people that lack rights, on $n
     expect(await mayRead('musterd_reader', 'report.own')).toBe(false);
   });
 
-  it('does not grant a right again that an administrator has revoked', async () => {
+  it('does not restore a right that an administrator has revoked', async () => {
     await run('revoke select on report.changes from musterd_editor');
     await migrate(database.db);
     expect(await mayRead('musterd_editor')).toBe(false);

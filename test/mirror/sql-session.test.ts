@@ -160,7 +160,7 @@ describe('a message of Postgres', () => {
     expect((await refusal(reading, 'select * from mirror.nothing')).hint).toContain('musterd migrate');
   });
 
-  it('reaches onNotice if it is a warning', async () => {
+  it('reaches onNotice if the message is a warning', async () => {
     said.length = 0;
     await ask(reading, "do $$ begin raise warning 'mind the gap'; end $$");
     expect(said).toEqual(['WARNING:  mind the gap']);

@@ -214,7 +214,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(await rows(db.kysely, 'select id from mirror.tags where gone_at is not null')).toEqual([]);
   });
 
-  it('empties the staging table after each transaction, and creates one staging table for each shape of rows', async () => {
+  it('musterd empties the staging table after each transaction, and creates one staging table for each shape of rows', async () => {
     const shape = (type: 'text' | 'bigint'): StageShape<bigint> => ({
       name: 'numbers',
       columns: [

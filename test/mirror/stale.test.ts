@@ -64,7 +64,7 @@ describe('the state of a user', () => {
     ['the same version of other values', false, same, same, 'eva@example.com'],
     ['one version older and one newer', false, before, after, 'eva@example.com'],
   ])(
-    'if the service shows %s, the state of the user has stale = %s',
+    'the state is stale for an older version of other values: for %s, stale = %s',
     async (_, stale, updatedAt, userUpdatedAt, email) => {
       expect(await read({ updatedAt, userUpdatedAt, email })).toBe(stale);
     },
@@ -98,7 +98,7 @@ describe('the state of a user', () => {
     expect(await read(older)).toBe(false);
   });
 
-  it('the state is not stale for an older version if the user has no agreed values', async () => {
+  it('the state has stale = false for an older version if the user has no agreed values', async () => {
     await sql`delete from sync.user_base`.execute(database.db.kysely);
     expect(await read({ updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' })).toBe(false);
   });

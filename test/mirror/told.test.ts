@@ -57,7 +57,7 @@ describe.each([oldestServer()])('readTeamsNow on $name', (server) => {
     ['a refused run, then one of listings', [refused, ['complete', null, { groups: '{listings}' }]], null],
     ['a refused run, then a command of a person', [refused, ['complete', null, { command: 'resolve' }]], 0],
     ['a refused run after a good one', [refused, ['complete', null], ['failed', 'service'], refused], 3_000],
-  ])('returns the first run refused since the last accepted run: %s', async (_, ended, sinceMs) => {
+  ])('returns the time of the first refused run since an accepted run: %s', async (_, ended, sinceMs) => {
     await addRuns('north', ended);
     await addRuns('south', [['complete', null]]);
     await sql`insert into sync.runs (team, command) values ('north', 'daemon')`.execute(database.db.kysely);

@@ -34,7 +34,7 @@ const unknown = {
   hasOpenIntent: false,
 } as const;
 
-it('a run records and counts a name and a role pulled from the team listing, and undo finds the name', async () => {
+it('a run records and counts a name and a role pulled from the team listing, and readMovedFields returns the name', async () => {
   await mirror.applyUsers([
     planUser({ ...unknown, missingForMs: undefined, observedDiffers: true }, listed, holdAll),
   ]);

@@ -408,7 +408,7 @@ describe.each(servers())('compareSides on $name', (server) => {
     expect((await compareSides(database.db, 46n, nobody)).unseen.map(({ id }) => id)).toEqual([2n]);
   });
 
-  it('compares all users in one statement if all agree', async () => {
+  it('compares all users in one statement if no user differs', async () => {
     const watched = await watchSession(database.url);
     const users = new Map(atRest.map((one) => [one.id, one]));
     const compared = await compareSides(watched.db, teamId, { users, roles: new Map(), leftOut: [] });

@@ -147,7 +147,7 @@ describe('applyUsers, if the row is unchanged since its read', () => {
     expect(await mirrored(2)).toMatchObject([{ ...values, phone: '15550300' }]);
   });
 
-  it('writes base only if a value differs', async () => {
+  it('writes base only if a base value differs', async () => {
     await force("update sync.user_base set agreed_at = now() - interval '1 day'");
     const base = { ...anne, joined: 'Anne Berg' };
     const isOld = () =>
