@@ -22,13 +22,8 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
-<<<<<<< HEAD
-      ['emulator/users.test.ts', 'without a filter, answers as many users as unfiltered-users sets, or 400'],
-      ['system/check.test.ts', 'finds service variant %j by probe "%s", and reports %j'],
-=======
       ['emulator/users.test.ts', 'without a filter, returns as many users as unfiltered-users sets, or 400'],
-      ['system/check.test.ts', 'detects the variant %j by the probe "%s", and reports %j'],
->>>>>>> 1ba0d1a2 (test: name condition and answer in titles of the emulator)
+      ['system/check.test.ts', 'finds service variant %j by probe "%s", and reports %j'],
       ['system/variants.test.ts', 'musterd › mirrors a service with %j, and writes nothing when run again'],
     ],
     variants: ['unfiltered-users', 'member-extras'],
