@@ -70,13 +70,13 @@ describe('judgeAbsences', () => {
     [10_001, 100_000, 'more than the limit'],
   ] as const;
   it.each([...cases, ...large])(
-    'decides if %i missing rows of %i are marked as gone: %s',
+    'marks missing rows as gone unless all, over half or too many are missing: %i of %i: %s',
     (missing, population, is) => {
       expect(judged(missing, population)).toBe(is);
     },
   );
 
-  it('marks a row as gone only after it was missing for the whole waiting time of the settings (A2)', () => {
+  it('marks a row as gone once it was missing for confirmAfterMs, and no earlier (A2)', () => {
     const rows: readonly AbsentRow[] = [
       { id: 1n, missingForMs: undefined },
       { id: 2n, missingForMs: 0 },
@@ -87,7 +87,7 @@ describe('judgeAbsences', () => {
     expect(judgeAbsences(absent(1, 600_001), 100, settings).due).toEqual([1n]);
   });
 
-  it('marks no row as gone in the first run that lacks it, even if the waiting time is 0', () => {
+  it('marks no row as gone in the first run that misses the row, even if confirmAfterMs is 0', () => {
     const first = [{ id: 1n, missingForMs: undefined }];
     expect(judgeAbsences(first, 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([]);
     expect(judgeAbsences(absent(1, 0), 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([1n]);
@@ -106,7 +106,7 @@ describe('judgeAbsences', () => {
     ['found', 'few', 'found', null],
     ['found', 'too many', 'found', 4],
   ];
-  it.each(fates)('decides about a missing row (verdict: %s) if %s rows are missing: %s', (...row) => {
+  it.each(fates)('obeys a decision on a row, else the limit: decision %s, %s missing: row %s', (...row) => {
     const [verdict, others, fate, counted] = row;
     const known = verdict === 'none' ? new Map() : decided(verdict, [1n]);
     const missing = absent(others === 'few' ? 3 : 5);
@@ -128,7 +128,7 @@ describe('judgeAbsences', () => {
     expect(due.includes(2n)).toBe(others === 'few');
   });
 
-  it('marks no row as gone that a person left out of an approval, and gives that as the reason', () => {
+  it('does not mark a row as gone if an approver left the row out, and names this as the reason', () => {
     const grounds = decided('left', [2n]);
     const { due, withheld } = judge('users', { absent: absent(3), population: 100 }, settings, grounds);
     expect(due).toEqual([1n, 3n]);
@@ -146,7 +146,7 @@ describe('judgeAbsences', () => {
     });
   });
 
-  it('leaves rows that a lookup finds out of both counts: missing rows and all rows (A1)', () => {
+  it('subtracts rows that a lookup finds from the missing rows and from all rows (A1)', () => {
     const grounds = decided('found', [4n, 3n, 2n]);
     const all = judge('tags', { absent: absent(4), population: 4 }, settings, grounds);
     expect(all.withheld?.reason).toBe('1 of 1 rows are missing: an empty list proves nothing');
@@ -158,7 +158,7 @@ describe('judgeAbsences', () => {
 });
 
 describe('absenceHash', () => {
-  it('returns one hash for the same rows in any order, and a new hash for different rows or resources', () => {
+  it('returns one hash for the same rows in any order, and another hash for other rows or another resource', () => {
     expect(absenceHash('tags', [2n, 1n])).toBe(absenceHash('tags', [1n, 2n]));
     expect(absenceHash('tags', [1n])).not.toBe(absenceHash('tags', [2n]));
     expect(absenceHash('tags', [1n])).not.toBe(absenceHash('users', [1n]));

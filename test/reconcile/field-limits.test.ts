@@ -100,7 +100,7 @@ describe('lastAdministrators', () => {
     ['missing, while a phone is edited', { 1: demoted, 2: phone }, none, [1], {}],
     ['missing, while another user is promoted', { 1: demoted, 2: promoted }, none, [], { 1: 'next' }],
     [
-      'missing, while a user is promoted whom the team does not list',
+      'missing, while an unlisted user is promoted',
       { 1: demoted, 2: { ...promoted, listed: false } },
       none,
       [1],
@@ -147,24 +147,18 @@ describe('lastAdministrators', () => {
       [1],
       {},
     ],
-    [
-      'missing, and two roles are roles of administrators',
-      { 1: demoted, 2: {} },
-      { admins: [1n, 2n] },
-      [1],
-      {},
-    ],
+    ['missing, and there are two administrator roles', { 1: demoted, 2: {} }, { admins: [1n, 2n] }, [1], {}],
     ['read without a role', { 1: demoted, 2: { ...administrator, reads: 'no role' } }, none, [], {}],
-    ['one by another such role', { 1: demoted, 2: { role: 2n } }, { admins: [1n, 2n] }, [], {}],
+    ['an administrator by another role', { 1: demoted, 2: { role: 2n } }, { admins: [1n, 2n] }, [], {}],
     [
-      'missing, but the new role is one of administrators too',
+      'missing, but the new role is an administrator role too',
       { 1: { role: 1n, to: { roleId: 2n } } },
       { admins: [1n, 2n] },
       [],
       {},
     ],
   ])(
-    'holds or sends a demotion if the second administrator is %s',
+    'holds or postpones a demotion unless another administrator remains: the second is %s',
     async (_, people, { unsent, resolved, admins = [1n], ...more }, held, postponed) => {
       const { plans, population } = await stage(people, more);
       const pushes = plans.map((plan) => ({
@@ -189,7 +183,7 @@ describe('tooManyRoles', () => {
   it.each([
     [3, []],
     [4, [1, 2, 3, 4]],
-  ])('holds %i role changes only if they are more than 3, and never a phone (S12)', async (count, held) => {
+  ])('holds role changes if a run has more than 3, and no phone: %i changes (S12)', async (count, held) => {
     const { plans } = await stage({ ...roles(count), 8: phone, 9: phone });
     const limits = tooManyRoles(
       plans.map((plan) => ({ plan, edits: {}, chosen: [], resolved: [] })),
@@ -217,32 +211,32 @@ describe('sharedAddresses', () => {
   ];
   const third = { 2: { to: { email: 'user3@example.com' } }, 3: phone };
   it.each<[string, Readonly<Record<number, Person>>, boolean, boolean, Record<number, string>]>([
-    ['holds a listed address that user 2 takes', { ...listed, 2: taking }, true, false, { 2: 'a decision' }],
-    ['holds a listed address that user 3 takes', { ...listed, 3: taking }, true, false, { 3: 'a decision' }],
+    ['user 2 takes a listed address', { ...listed, 2: taking }, true, false, { 2: 'a decision' }],
+    ['user 3 takes a listed address', { ...listed, 3: taking }, true, false, { 3: 'a decision' }],
     [
-      'sends an address that only the list shows, and the lookup of its owner does not',
+      'only the list shows the address, not the lookup of its owner, so it is sent',
       { 2: { to: both }, 3: both },
       false,
       false,
       {},
     ],
-    ['holds an address that its owner keeps', third, true, false, { 2: 'a decision' }],
-    ['postpones an address that its only owner gives up', third, true, true, { 2: 'next' }],
+    ['its owner keeps the address', third, true, false, { 2: 'a decision' }],
+    ['its only owner gives up the address', third, true, true, { 2: 'next' }],
     [
-      'holds an address that two other users have',
+      'two other users have the address',
       { ...third, 4: { to: { email: 'user3@example.com' } } },
       true,
       true,
       { 2: 'a decision', 4: 'a decision' },
     ],
-  ])('%s', async (_, people, isWhole, isGiven, expected) => {
+  ])('holds or postpones an address of another user: %s', async (_, people, isWhole, isGiven, expected) => {
     const { plans, population } = await stage(people, { isWhole });
     const pushes = plans.map((plan) => ({ plan, edits: {}, chosen: [], resolved: [] }));
     expect(untilOf(sharedAddresses(pushes, population, () => isGiven))).toEqual(expected);
   });
 });
 
-it('joinLimits keeps only the first hold of a field, or its wait if no limit holds it', () => {
+it('joinLimits returns the first hold of each field, or a wait if the field has no hold', () => {
   const values = { base: null, mirror: null, service: null };
   const hold = (field: 'email' | 'phone', detail: string) => holdField(field, 'limit', detail, values);
   const [first, second, other] = [hold('email', 'a'), hold('email', 'b'), hold('phone', 'c')];

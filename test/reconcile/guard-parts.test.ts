@@ -27,7 +27,7 @@ describe('earlier holds', () => {
     ['push', push, false],
     ['pull', { kind: 'pull', values, ends: false }, false],
     ['a new hold', { kind: 'hold', hold: hold() }, false],
-  ])('stayingOf keeps or drops an earlier hold by the new decision: %s (O1)', (_, decision, stays) => {
+  ])('stayingOf keeps an earlier hold unless a decision ends or renews it: %s (O1)', (_, decision, stays) => {
     const held = [{ userId: id, field: 'email' as const }];
     const plans = decision === undefined ? [] : [planOf(decision)];
     expect(stayingOf(plans, held, (one) => one)).toEqual(stays ? held : []);
@@ -38,7 +38,7 @@ describe('earlier holds', () => {
     ['by a limit on the run', hold(), 1],
     ['because a person requested it', hold({ reason: 'asked' }), 1],
     ['because a person rejected the edit', hold({ reason: 'rejected' }), 1],
-  ])('countHeld counts a new hold only if a limit on one field made it: held %s', (_, anew, count) => {
+  ])('countHeld counts earlier holds and new holds by limits on one field: held %s', (_, anew, count) => {
     const before = [{ userId: 99n, field: 'email' as const }];
     expect(countHeld([planOf({ kind: 'hold', hold: anew })], before)).toBe(count);
   });
@@ -51,7 +51,7 @@ describe('the limits on a run', () => {
     [20, 6],
     [21, 6],
     [10, 5],
-  ])('massLimit returns, for a team of %i users, a limit of %i', (population, limit) => {
+  ])('massLimit returns 30 % of the users, rounded down, at least 5: %i users, %i', (population, limit) => {
     expect(massLimit(population, settings)).toBe(limit);
   });
 
@@ -71,7 +71,7 @@ describe('the limits on a run', () => {
     ['no user, on a day above the limit', 40, 0, ids(30), []],
     ['all users of a small team', 3, 3, [], []],
   ])(
-    'massChange gives a reason to stop only above the limit: %s (O1)',
+    'massChange gives a reason only if new pushes bring the day above the limit: %s (O1)',
     (_, population, count, today, reasons) => {
       const history = { population, pushedToday: new Set(today) };
       expect(massChange(ids(count), history, settings)).toEqual(reasons);
@@ -79,7 +79,7 @@ describe('the limits on a run', () => {
   );
 });
 
-it('The guard names three held fields in a refusal, and counts further fields and waiting users', () => {
+it('The guard names the first three held fields in a refusal, and gives the number of further held fields and waiting users', () => {
   const alone = (count: number) =>
     new Map(
       Array.from({ length: count }, (_, at) => [
@@ -120,7 +120,7 @@ describe('a planned push', () => {
     ['the same edit', {}, 'push'],
     ['another edit of the same value', { edit: 6n }, 'wait'],
     ['an edit that is no longer on record', { edit: undefined }, 'wait'],
-  ])('onlyGuarded lets a push pass only for the edit that the guard saw: %s', (_, more, kind) => {
+  ])('onlyGuarded turns a push into a wait unless the guard sent the same edit: %s', (_, more, kind) => {
     const again = { ...push, ...more } as Decision;
     expect(onlyGuarded(planOf(again), planOf(push)).fields.email.kind).toBe(kind);
     expect(onlyGuarded(planOf(push), planOf({ kind: 'wait' })).fields.email.kind).toBe('wait');
@@ -137,7 +137,7 @@ describe('a planned push', () => {
     ['the service shows no part of it', { ...name, base: { first: '', last: '' }, service: '' }, {}, true],
     ['base has no name', { ...name, base: undefined, service: 'Anne' }, {}, false],
     ['the mirror has no name', { ...name, mirror: null }, {}, false],
-  ])('putsBackName returns whether a push restores a cleared name: %s', (_, given, more, puts) => {
+  ])('putsBackName returns true for a push that only restores a cleared name: %s', (_, given, more, puts) => {
     const decision = {
       kind: 'push',
       values: given,

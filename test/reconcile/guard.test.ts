@@ -118,7 +118,7 @@ const heldBy = (verdict: Pick<GuardVerdict, 'waiting'>): NonNullable<Edits['held
     verdict.waiting.map(({ userId, hold }) => [Number(userId), [{ ...hold, shown: hold.service }]]),
   );
 
-it('The guard decides the same if it skips users whose service values equal the base', () => {
+it('The guard makes the same decisions with all users and with only the changed users and their concerned users', () => {
   const number = fc.integer({ min: 1, max: 12 });
   const values = fc.record(
     {
@@ -162,7 +162,7 @@ it('The guard decides the same if it skips users whose service values equal the 
 });
 
 describe('a field that a run would push', () => {
-  it('lets an approved field pass while another field of the same user waits', () => {
+  it('sends an approved field while the guard holds another field of the same user', () => {
     const verdict = judge({
       edits: { 2: { email: 'new@example.com', phone: '15550999' }, ...many(9) },
       held: { 2: [holdOf(2n, 'new@example.com', approved)] },
@@ -179,7 +179,7 @@ describe('a review of each push', () => {
   const reviewed = (given: Edits) => guard(viewOf(given), { ...settings, isReviewed: true });
   const email = (id: number) => ({ email: `new${id}@example.com` });
 
-  it('counts users of an earlier batch apart from users under review, and reports neither as new', () => {
+  it('reports the users of an earlier batch and the users under review separately, and neither as news', () => {
     const held = { 2: [holdOf(2n, email(2).email)] };
     const verdict = reviewed({ edits: { 2: email(2), ...many(20) }, held, shows: { 2: null } });
     expect(verdict.refused).toEqual(['1 users of an earlier batch wait for a decision']);
@@ -209,20 +209,20 @@ describe('a name that an update by musterd has cleared', () => {
   const restored = { sent: [[40n, { name: whole }]], stopped: false, refused: 1 };
 
   it.each(['', 'Anne', 'Berg'])(
-    'restores the name although a limit stops all other pushes (left of the name: "%s") (A16)',
+    'restores the name although a limit stops all other pushes (remaining part: "%s") (A16)',
     (left) => {
       expect(judgeCleared(left, 9)).toEqual(restored);
     },
   );
 
-  it('counts a user with a restored name only if another field is edited, and holds that field', () => {
+  it('counts a user with a restored name for the limit if another field is edited, and holds the edited field', () => {
     expect(judgeCleared('', 8)).toMatchObject({ refused: 0 });
     expect(judgeCleared('', 8, { email: 'new@example.com' })).toEqual(restored);
   });
 });
 
 describe('a batch', () => {
-  it('holds a mass change as a batch, and fields over a single-field limit apart from the batch', () => {
+  it('holds a mass change as a batch, and a field that breaks a single-field limit outside the batch', () => {
     const first = judge({ edits: { 2: { email: emailOf(3n) }, ...many(8) } });
     expect(first).toMatchObject({
       stopped: true,
@@ -259,7 +259,7 @@ describe('a batch', () => {
     ['another user waited before', another, false, many(9), 'yes, and the run goes on', 9],
     ['another user waits; a limit holds each edit', another, false, { ...another, ...sharing(9) }, 'no', 1],
     ['all waiting edits were taken back', many(9), true, {}, 'no', 0],
-  ])('decides whether to report a waiting batch: %s (O1)', (_, before, isOld, edits = {}, told, waits) => {
+  ])('reports a batch if new, growing or a day old: %s (O1)', (_, before, isOld, edits = {}, told, waits) => {
     const held = heldBy(guard(viewOf({ edits: before }), { ...settings, maxRows: 0, maxShare: 0 }));
     const verdict = judge({ edits, held, history: { isOld } });
     const said: Told = !verdict.isNews
@@ -271,7 +271,7 @@ describe('a batch', () => {
     expect(verdict.stopped && !verdict.isNews).toBe(false);
   });
 
-  it('afterBatch keeps the hold of a field in conflict, which is not part of the batch', () => {
+  it('afterBatch leaves only the hold of a conflict in the plans, and no hold of the batch', () => {
     const edits = { 2: { email: 'new@example.com' }, ...many(9) };
     const { plans } = guard(viewOf({ edits, shows: { 2: { email: 'web@example.com' } } }), settings);
     const after = afterBatch(plans).map(inLists);
@@ -280,7 +280,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('still counts all 9 users of a waiting batch if one of them is planned again and 9 more would be pushed', () => {
+  it('still reports 9 users of a waiting batch if the service changes one of these users and 9 others are edited', () => {
     const held = heldBy(judge({ edits: many(9) }));
     const more = Object.fromEntries(
       Object.keys(many(9)).map((id) => [Number(id) + 10, { email: `more${id}@example.com` }]),
@@ -305,7 +305,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('names the users of a batch, and explains in a hold why its approval is void', () => {
+  it('returns the names of the waiting users, and states in a hold that a later change voided its approval', () => {
     const edits = { 2: { email: 'new@example.com' } };
     const web = { name: 'Anne Berg', email: 'moved@example.com' };
     const hold = holdOf(2n, 'new@example.com', approved);
@@ -330,7 +330,7 @@ describe('a batch', () => {
   });
 });
 
-it('The guard holds an edit as a conflict if the service has put its value back three times', () => {
+it('The guard holds an edit as a conflict if the service has undone the edit three times', () => {
   const undone = holdOf(2n, 'new@example.com', { reason: 'conflict', detail: 'changed back 3 times' });
   const { plans } = judge({
     edits: { 2: { email: 'new@example.com' } },
@@ -346,7 +346,7 @@ describe('a limit on single fields', () => {
     judge(given).plans.flatMap(({ id, holds }) => holds.map(({ field }) => [Number(id), field] as const));
   const demoted = { roleId: 4n };
 
-  it('counts a demotion in flight as done, and holds the demotion of the last administrator (O6)', () => {
+  it('holds the demotion of an administrator if the demotion of the only other administrator is in flight (O6)', () => {
     const two = { shows: { 2: { roleId: 1n } } };
     const agreed = (view: GuardView): GuardView => ({
       ...view,
@@ -385,12 +385,12 @@ describe('a limit on single fields', () => {
       { edits: { 2: { email: emailOf(3n) } }, held: { 2: [holdOf(2n, emailOf(3n), approved)] } },
       [[2, 'email']],
     ],
-  ])('decides whether to hold an address: %s (O2)', (_, given, expected) => {
+  ])('holds an address unless its other user gave it up: %s (O2)', (_, given, expected) => {
     expect(held(given)).toEqual(expected);
   });
 });
 
-it('A limit holds the edit of the mirror, over the base that the run writes', () => {
+it('A hold by a limit records the edit of the mirror, and the base that the run writes', () => {
   const view = viewOf(
     { edits: { 11: { email: emailOf(12n) } } },
     { 11: { email: { id: 8n, transaction: '5' } } },
@@ -409,12 +409,12 @@ describe('an email that another user has', () => {
   const made = { 2: { email: other, phone: other }, 3: { email: other, phone: other } };
   it.each<readonly [string, Edits, Readonly<Record<number, string>>]>([
     [
-      'waits for the next run if this run gives that user another one',
+      'waits for the next run if this run gives the other user another email',
       { edits: { 2: to(3), 3: to(99) } },
       { 2: 'next' },
     ],
     [
-      'is held if the other email is held as a batch',
+      'is held if the new email of the other user is held as a batch',
       { edits: { 2: to(3), 3: to(99), ...many(9) } },
       { 2: 'alone', 3: 'batch' },
     ],
@@ -429,7 +429,7 @@ describe('an email that another user has', () => {
       { 2: 'alone', 3: 'next' },
     ],
     [
-      'waits for the other user, also if a person let it pass',
+      'waits for the other user even if a person let the email pass',
       { edits: { 2: to(3), 3: to(99) }, held: { 2: [holdOf(2n, to(3).email, passed)] } },
       { 2: 'next' },
     ],
@@ -451,7 +451,7 @@ describe('an email that another user has', () => {
       { edits: crossed },
       { 2: 'alone', 3: 'alone' },
     ],
-  ])('%s', (_, given, expected) => {
+  ])('waits if the other user gives it up, and is held if not: it %s', (_, given, expected) => {
     const { plans } = guard(viewOf(given, made), settings);
     const found = plans.slice(0, 4).flatMap(({ id, fields: { email } }) => {
       if (email.kind === 'wait' && email.until !== undefined) return [[Number(id), email.until]];
@@ -461,7 +461,7 @@ describe('an email that another user has', () => {
   });
 });
 
-it('The guard holds the demotion of the last administrator if the promotion waits in an earlier batch', () => {
+it('The guard holds the demotion of the last administrator if the promotion of another user waits in an earlier batch', () => {
   const held = { 3: [holdOf(3n, 5n, { field: 'roleId' })] };
   const { plans } = judge({ edits: { 1: { roleId: 4n }, 3: { roleId: 1n } }, held });
   expect(plans.flatMap(({ id, holds }) => holds.map(({ isAlone }) => [id, isAlone]))).toEqual([
@@ -470,7 +470,7 @@ it('The guard holds the demotion of the last administrator if the promotion wait
   ]);
 });
 
-it('The guard keeps two holds unchanged if the limit and its words are the same', () => {
+it('The guard writes no new hold for two held fields if the limit and the reason are unchanged', () => {
   const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
   const words = 'user 12 has or will get the same email';
   const phone = {
@@ -490,7 +490,7 @@ it('The guard keeps two holds unchanged if the limit and its words are the same'
   expect(plans.flatMap(holdsOf)).toEqual([]);
 });
 
-describe('another edited field of the same user', () => {
+describe('a second edited field of the same user', () => {
   const phone = '15550999';
   const roles = { 12: { roleId: 5n }, 13: { roleId: 5n }, 14: { roleId: 5n } };
   const changed = { base: emailOf(11n), mirror: 'new@example.com', service: emailOf(11n) };
@@ -536,7 +536,7 @@ describe('another edited field of the same user', () => {
       'push',
     ],
   ])(
-    'waits with the first if one transaction edited both, and is sent otherwise: %s (O6, S70)',
+    'waits with a field that a limit holds if one transaction edited both, else is sent: %s (O6, S70)',
     (_, id, field, given, expected) => {
       const phoneOfEdits = (made: UserState['edits']) => {
         const { plans } = guard(viewOf(given, { [Number(id)]: made }), settings);
@@ -556,7 +556,7 @@ describe('another edited field of the same user', () => {
     },
   );
 
-  it('leaves with the run if a person let it pass, and keeps its own reason if a limit holds both fields', () => {
+  it('passes if a person resolved its hold, and keeps its own reason if limits hold both fields', () => {
     const edits = { 11: { email: emailOf(12n), phone: phoneOf(12n) } };
     const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
     const phoneAfter = (held: readonly Hold[]) => {
@@ -570,21 +570,21 @@ describe('another edited field of the same user', () => {
   });
 
   it.each<readonly [string, Partial<Hold>, Partial<Edits>, boolean]>([
-    ['is held while a limit holds the first since an earlier run', {}, {}, true],
+    ['is held while a limit holds the first field since an earlier run', {}, {}, true],
     [
-      'is held while a person holds the first, which a limit would hold',
+      'is held while a person holds the first field, which a limit would hold',
       { reason: 'asked', endsInMs: 9 },
       {},
       true,
     ],
-    ['is sent if a person rejected the first', { reason: 'rejected' }, {}, false],
+    ['is sent if a person rejected the first field', { reason: 'rejected' }, {}, false],
     [
-      'is held if the service changes the first, which is held again',
+      'is held if the service changes the first field, which is held again',
       {},
       { shows: { 11: { email: 'moved@example.com' } }, policy: mirrorWins },
       true,
     ],
-  ])('%s', (_, more, given, isHeld) => {
+  ])('waits while the first field is held, unless a person rejected it: it %s', (_, more, given, isHeld) => {
     const edits = { 11: { email: emailOf(12n), phone } };
     const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
     const email = holdOf(11n, emailOf(12n), { isAlone: true, edit: 8n, detail: 'why', ...more });
@@ -609,41 +609,41 @@ describe('another edited field of the same user', () => {
   const free = 'free@example.com';
   it.each<readonly [string, string, readonly Partial<Hold>[], string, string]>([
     [
-      'is sent while a limit holds the first only together with another field',
+      'is sent while a limit holds the first field only together with a third field',
       free,
       [{ detail: 'edited together with role_id: why' }],
       'push',
       'push',
     ],
     [
-      'is sent if a later edit of the first waits on request',
+      'is sent if a later edit of the first field waits on request',
       free,
       [{ edit: 1n, reason: 'asked', endsInMs: 9 }],
       'held',
       'push',
     ],
     [
-      'waits with the first until the next run, if the limit on the first ends in this run',
+      'waits with the first field until the next run, if the limit on the first field ends in this run',
       free,
       [{ detail: 'why' }],
       'held',
       'hold',
     ],
     [
-      'is held although a person approved it, for example by an import',
+      'is held although a person approved the second field, for example by an import',
       emailOf(12n),
       [{ detail: 'user 12 has or will get the same email' }, { decision: 'approved' }],
       'held',
       'hold',
     ],
     [
-      'is sent if a person resolved a conflict of it',
+      'is sent if a person resolved a conflict of the second field',
       emailOf(12n),
       [{ detail: 'user 12 has or will get the same email' }, { reason: 'conflict', decision: 'approved' }],
       'held',
       'push',
     ],
-  ])('%s', (_, value, holds, first, second) => {
+  ])('waits if a limit on the first field itself holds it: it %s', (_, value, holds, first, second) => {
     const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
     const held = holds.map((hold, at) =>
       at === 0
@@ -656,7 +656,7 @@ describe('another edited field of the same user', () => {
     expect([fate?.email.kind, fate?.phone.kind]).toEqual([first, second]);
   });
 
-  it('waits with a role, which then neither counts as a promotion nor as a demotion', () => {
+  it('holds a promotion of the same transaction, and so the demotion of the last administrator too', () => {
     const edits = { 1: { roleId: 4n }, 11: { roleId: 1n, phone: phoneOf(12n) } };
     const both = { roleId: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
     const { plans } = guard(viewOf({ edits }, { 11: both }), settings);
@@ -679,7 +679,7 @@ describe('a hold by a limit on one field', () => {
     return { verdict, sent: of('push'), stays: of('held'), renewed: of('hold') };
   };
 
-  it('ends only if the service shows the field, while another field of the user is sent either way', () => {
+  it('ends if the service shows the field and otherwise stays, while the user’s phone is sent in both cases', () => {
     const edited = { email: 'held@example.com', phone: '15550999' };
     const sendsWith = (more: Partial<Hold>, says: Partial<ServiceUser>) => {
       const held = { 11: [holdOf(11n, edited.email, { isAlone: true, ...more })] };
@@ -693,7 +693,7 @@ describe('a hold by a limit on one field', () => {
     for (const more of [resolved, {}]) expect(sendsWith(more, { email: undefined as never })).toEqual(sent);
   });
 
-  it('ends although another field of the user stays held, a demotion that waits for a promotion', () => {
+  it('ends although the demotion of the same user stays held until another user is promoted', () => {
     const phone = '15550999';
     const held = {
       1: [
@@ -727,7 +727,7 @@ describe('a hold by a limit on one field', () => {
     ['ends if this run is one push below the limit', 1, { edits: many(7) }, {}, null],
     ['stays for two users if only one more may be pushed to', 2, { edits: many(7) }, {}, day],
     ['ends if limits hold the other pushes', 1, { edits: sharing(8) }, {}, null],
-  ])('decides by the limits on the run whether the hold may end: it %s', (_, count, given, more, waits) => {
+  ])('ends if the limits of the run allow the push, else stays: it %s', (_, count, given, more, waits) => {
     const ids = Array.from({ length: count }, (__, at) => at + 31);
     const mine = Object.fromEntries(ids.map((id) => [id, { email: `held${id}@example.com` }]));
     const held = Object.fromEntries(

@@ -151,7 +151,7 @@ const table: Readonly<Record<Kind, Readonly<Partial<Record<Event, Fate>>>>> = {
   },
 };
 
-it('The push of an approved edit does not end its hold, which lasts until the edit arrives', () => {
+it('The push of an approved edit does not end the hold of the edit', () => {
   const decision = decisionOn(change.approved(stateOf('review')), settings.maxRows, 'hold');
   expect(decision).toMatchObject({ kind: 'push', ends: false });
 });
@@ -160,7 +160,7 @@ describe('a held field', () => {
   const cases = rowsOf(table).flatMap(([kind, fates]) =>
     (Object.entries(fates) as [Event, Fate][]).map(([event, fate]) => [kind, event, fate] as const),
   );
-  it.each(cases)('decides about a field held for "%s" after "%s": %s', (kind, event, fate) => {
+  it.each(cases)('keeps, ends or renews a hold "%s" after the event "%s": result %s', (kind, event, fate) => {
     const maxRows = event === 'limit lifted' ? 1_000 : settings.maxRows;
     const present = kind === 'limit alone' && event !== 'limit lifted' ? [other] : [];
     expect(fateOf(change[event](stateOf(kind)), maxRows, 'hold', present)).toBe(fate);
@@ -218,20 +218,23 @@ describe('a held field', () => {
         rowsOf(fates).map(([decision, fate]) => [decision, edit, service, fate] as const),
       ),
     );
-    it.each(table)('obeys or drops "%s" (edit %s; service %s): %s', (decision, edit, service, fate) => {
-      const state = stateOf(kinds[decision]);
-      const held = state.held.map((hold): Hold => {
-        const seen = { ...hold, edit: 1n };
-        return decision === 'approved' || decision === 'resolved' ? { ...seen, decision } : seen;
-      });
-      expect(fateOf(movesOfService[service](fatesOfEdit[edit]({ ...state, held })), settings.maxRows)).toBe(
-        fate,
-      );
-    });
+    it.each(table)(
+      'obeys the decision "%s" while edit and service are unchanged, else decides anew (edit %s; service %s): %s',
+      (decision, edit, service, fate) => {
+        const state = stateOf(kinds[decision]);
+        const held = state.held.map((hold): Hold => {
+          const seen = { ...hold, edit: 1n };
+          return decision === 'approved' || decision === 'resolved' ? { ...seen, decision } : seen;
+        });
+        expect(fateOf(movesOfService[service](fatesOfEdit[edit]({ ...state, held })), settings.maxRows)).toBe(
+          fate,
+        );
+      },
+    );
   });
 
   it.each(['limit on a run', 'limit alone'] as const)(
-    'explains that a new service value made the decision void: %s (O8)',
+    'writes into the hold that a new service value voided the decision: %s (O8)',
     (kind) => {
       const seen = stateOf(kind);
       const decision = kind === 'limit alone' ? 'resolved' : 'approved';
@@ -270,7 +273,7 @@ describe('the values of a hold', () => {
     ['no change since', hold, values, undefined],
     ['another value of the service', hold, moved, since],
     ['another value of both sides', hold, { ...moved, mirror: 'd@example.com' }, undefined],
-  ])('voidDetail gives a reason if the service changed after the decision: %s', (_, given, now, words) => {
+  ])('voidDetail gives a reason if only the service changed since a decision: %s', (_, given, now, words) => {
     expect(voidDetail(given, now, { edits })).toBe(words);
   });
 });

@@ -43,7 +43,7 @@ describe('a resync', () => {
     expect(plan.write?.base[field]).toEqual(taken[field]);
   });
 
-  it.each(fields)('holds an edit of %s for review, or as a conflict with a new service value', (field) => {
+  it.each(fields)('holds an edit of %s for review, or as a conflict if the service changed too', (field) => {
     for (const service of [shown[field], there[field]]) {
       const state = makeState({ mirror: { [field]: here[field] }, service: { [field]: service } });
       const plan = resync(state);
@@ -56,7 +56,7 @@ describe('a resync', () => {
     }
   });
 
-  it('holds an edit of the email, and updates base if the service shows the email in another case', () => {
+  it('holds an edited email for review, and updates base if the service shows the old email in another case', () => {
     const state = makeState({ mirror: { email: here.email }, service: { email: 'ANNE@example.com' } });
     const plan = resync(state);
     expect(plan.holds).toMatchObject([{ reason: 'review', base: 'ANNE@example.com' }]);
@@ -77,7 +77,7 @@ describe('a resync', () => {
     }
   });
 
-  it.each(fields)('holds an edit of %s again although a person had approved it', (field) => {
+  it.each(fields)('holds an edit of %s for review again although a person had decided on it', (field) => {
     for (const decision of ['approved', 'resolved'] as const) {
       const state = makeState({ mirror: { [field]: here[field] }, held: [holdOf(field, { decision })] });
       const { holds } = resync(state);
@@ -92,12 +92,12 @@ describe('a resync', () => {
     expect(resync(makeState({ mirror: null }))).toMatchObject({ case: 'adopt', holds: [], moves: [] });
   });
 
-  it('pulls even if the service shows an older version than before (A27)', () => {
+  it('pulls a phone even if the service shows an older version of the user than before (A27)', () => {
     const state = { ...makeState({ service: { phone: there.phone } }), stale: true };
     expect(resync(state)).toMatchObject({ case: 'merge', moves: [{ kind: 'pull', field: 'phone' }] });
   });
 
-  it('holds the edits of users who are not read or have an open push, except fields already on hold', () => {
+  it('holds the edits of a user who is not read or has an open push for review, except fields already on hold', () => {
     const edited = makeState({
       mirror: { email: here.email, phone: here.phone },
       service: null,
