@@ -66,7 +66,7 @@ describe('nameToCarry', () => {
     ),
   );
   it.each(cases)(
-    'finds the name to send with another field (%s, halves %s, known: %s, splits need approval: %s): %s',
+    'returns the halves to send with an edited email, null if unknown: %s, %s, known %s, approval %s: %s',
     (name, halves, ...row) => {
       const [said, approves, along] = row;
       const state = stateOf(names[name], isYes(said) ? 'known' : 'guessed', halves);
@@ -85,7 +85,7 @@ describe('nameToCarry', () => {
     },
   );
 
-  it('sends the halves of a name along once a person has approved these very halves (A16)', () => {
+  it('sends the halves of the name with an edited email once a person has approved these halves (A16)', () => {
     const policy = { ...holdAll, approvesSplits: true };
     const along = (joined: string, more: Partial<Hold>, before = names['three words']) => {
       const state = stateOf(joined, 'known');
@@ -125,16 +125,16 @@ describe('a service that clears a name that an update leaves out', () => {
   const { name: _, ...nameless } = shown;
   const whole = { first: 'Anne Berg', last: '' };
   it.each([
-    ['is not shown', nameless, agreed.name],
-    ['cannot be read', { ...shown, name: { unreadable: '[1]' } }, agreed.name],
-    ['is null', { ...shown, name: null }, undefined],
-    ['is unknown, since the service does not show the user', undefined, agreed.name],
-    ['is another name of two words', { ...shown, name: 'Eva Dahl' }, { first: 'Eva', last: 'Dahl' }],
-  ] as const)('chooses the name to send along if the name on the service %s', (_what, service, along) => {
+    ['not shown', nameless, agreed.name],
+    ['unreadable', { ...shown, name: { unreadable: '[1]' } }, agreed.name],
+    ['null, so none is sent', { ...shown, name: null }, undefined],
+    ['unknown, since the service does not show the user', undefined, agreed.name],
+    ['another name of two words', { ...shown, name: 'Eva Dahl' }, { first: 'Eva', last: 'Dahl' }],
+  ] as const)('sends the shown name along, or the agreed name if hidden: %s', (_what, service, along) => {
     expect(nameToCarry(agreed, { ...row, split: 'guessed' }, service, holdAll)).toEqual(along);
   });
 
-  it('sends the agreed halves of a name of two words along, even if the split is a guess (A15)', () => {
+  it('sends the agreed halves of a two-word name along even if the split is marked as guessed (A15)', () => {
     const base = { ...agreed, name: whole };
     expect(nameToCarry(base, { ...row, name: whole, split: 'guessed' }, shown, holdAll)).toEqual(whole);
   });
@@ -149,7 +149,7 @@ describe('a service that clears a name that an update leaves out', () => {
   };
   const cleared = 'an update without the name clears it on this service, and';
 
-  it('holds the field with a reason that names the halves to send, and the command that approves the halves', () => {
+  it('holds an edited email if the halves of the name are not approved, and names the halves and the command', () => {
     const approve = (name: string, first: string, last: string) =>
       `${cleared} nobody has approved that "${name}" is "${first}" and "${last}": ` +
       '"musterd resolve" with --take mirror sends these along, or edit the name';
@@ -166,7 +166,7 @@ describe('a service that clears a name that an update leaves out', () => {
     expect(wordsOf(renamed, false)).toBe(guess);
   });
 
-  it('holds a later edit of a held field too, and sends no name along', () => {
+  it('holds the email again if an editor changes the held email, and sends no name along', () => {
     const state = stateOf(names['three words'], 'known');
     const detail = wordsOf(state, true) ?? '';
     const before = { field: 'email', reason: 'unsupported', detail, base: agreed.email } as const;
@@ -175,7 +175,7 @@ describe('a service that clears a name that an update leaves out', () => {
     expect([plans[0]?.fields.email.kind, along.size]).toEqual(['hold', 0]);
   });
 
-  it('lets the edit wait if the service shows the name unreadably, and makes the run partial', () => {
+  it('postpones the edit and makes the run partial if the name on the service is unreadable', () => {
     const state = { ...stateOf('Anne Berg', 'known'), service: { ...shown, name: { unreadable: '[1]' } } };
     const { plans, remarks } = carried(state, false);
     expect(plans[0]?.fields.email).toEqual({ kind: 'wait' });
@@ -192,7 +192,7 @@ describe('a service that clears a name that an update leaves out', () => {
     [holdField('name', 'conflict', '', { base: null, mirror: null, service: null }), true],
     [{ kind: 'same', ends: false }, false],
     [{ kind: 'wait' }, false],
-  ])('isNameHeld returns whether this decision holds the name: %j', (name, waits) => {
+  ])('isNameHeld returns true only for a held or newly held name: %j', (name, waits) => {
     const { fields } = planUser(makeState(), member, holdAll);
     expect(isNameHeld({ fields: { ...fields, name } })).toBe(waits);
   });
@@ -201,7 +201,7 @@ describe('a service that clears a name that an update leaves out', () => {
     [{}, false],
     [{ phone: '1' }, true],
     [{ phone: '1', name: agreed.name }, false],
-  ])('isNameless returns whether this update has fields but no name: %j', (patch, lacks) => {
+  ])('isNameless returns true only for an update with fields but without a name: %j', (patch, lacks) => {
     expect(isNameless(patch)).toBe(lacks);
   });
 });

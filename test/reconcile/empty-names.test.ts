@@ -18,7 +18,7 @@ describe('an empty name on the service', () => {
     ['a run', planInLists],
     ['a resync', planResyncOf],
   ] as const)(
-    'keeps every full name of mirror and base in %s, whatever the state of the user (A16)',
+    'never replaces a full name in mirror or base during %s, in any state of the user (A16)',
     (_, plan) => {
       fc.assert(
         fc.property(anyState, anyMember, anyPolicy, emptyName, (made, listed, policy, name) => {
@@ -42,13 +42,10 @@ describe('an empty name on the service', () => {
     },
   );
 
-  it.each(emptyNames)(
-    'holds the full name in a resync, and gives the empty name %j as the reason',
-    (name) => {
-      const plan = inLists(planResyncOf(makeState({ service: { name } }), member, holdAll));
-      const hold = { field: 'name', reason: 'conflict', base: base.name, service: name };
-      expect(plan.holds).toMatchObject([{ ...hold, mirror: base.name }]);
-      expect(plan.holds[0]?.detail).toContain('the service no longer shows a name');
-    },
-  );
+  it.each(emptyNames)('holds the full name as a conflict in a resync if the service shows %j', (name) => {
+    const plan = inLists(planResyncOf(makeState({ service: { name } }), member, holdAll));
+    const hold = { field: 'name', reason: 'conflict', base: base.name, service: name };
+    expect(plan.holds).toMatchObject([{ ...hold, mirror: base.name }]);
+    expect(plan.holds[0]?.detail).toContain('the service no longer shows a name');
+  });
 });

@@ -100,7 +100,7 @@ describe.each([
     ),
   );
 
-  it.each(cases)('merges %s (mirror %s, service %s): %s', (field, mirrorIs, serviceIs, verdict) => {
+  it.each(cases)('gives %s (mirror %s, service %s) the verdict %s', (field, mirrorIs, serviceIs, verdict) => {
     const mirror = { ...row, ...mirrorAs[field][mirrorIs] };
     expect(mergeField(field, agreed, mirror, serviceOf(field, serviceIs))).toBe(verdict);
   });
@@ -115,30 +115,33 @@ describe('a field that both sides agreed to be empty', () => {
     rowsOf(byService).map(([serviceIs, verdict]) => ({ mirrorIs, serviceIs, verdict })),
   );
 
-  it.each(cases)('gets verdict $verdict ($mirrorIs, $serviceIs)', ({ mirrorIs, serviceIs, verdict }) => {
-    for (const field of fields) {
-      const empty = field === 'name' ? { name: { first: '', last: '' }, joined: '' } : { [field]: null };
-      const mirror = mirrorIs === 'edited' ? row : { ...row, ...empty };
-      expect(mergeField(field, { ...base, ...empty }, mirror, serviceOf(field, serviceIs))).toBe(verdict);
-    }
-  });
+  it.each(cases)(
+    'gets the verdict $verdict if it is $mirrorIs in the mirror and $serviceIs on the service',
+    ({ mirrorIs, serviceIs, verdict }) => {
+      for (const field of fields) {
+        const empty = field === 'name' ? { name: { first: '', last: '' }, joined: '' } : { [field]: null };
+        const mirror = mirrorIs === 'edited' ? row : { ...row, ...empty };
+        expect(mergeField(field, { ...base, ...empty }, mirror, serviceOf(field, serviceIs))).toBe(verdict);
+      }
+    },
+  );
 });
 
 describe('the name', () => {
-  it('pushes a new split of the same name into first and last name', () => {
+  it('gets the verdict "push" if only its division into first and last name is edited', () => {
     const agreed = { ...base, name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
     const mirror = { ...row, name: { first: 'Anne Marie', last: 'Berg' } };
     expect(mergeField('name', agreed, mirror, { ...shown, name: 'Anne Marie Berg' })).toBe('push');
   });
 
-  it('canonicalBase returns the joined name of the service, not the pair of first and last name', () => {
+  it('canonicalBase returns the full name of base without extra spaces, and an email in lower case', () => {
     expect(canonicalBase('name', { ...base, joined: ' Anne  B. Berg ' })).toBe('Anne B. Berg');
     expect(canonicalBase('email', { ...base, email: ' ANNE@example.com' })).toBe('anne@example.com');
   });
 });
 
 describe('an empty field', () => {
-  it.each(['email', 'phone', 'roleId'] as const)('treats null and an empty %s as the same', (field) => {
+  it.each(['email', 'phone', 'roleId'] as const)('treats null and an empty %s as equal values', (field) => {
     const agreed = { ...base, [field]: null };
     const mirror = { ...row, [field]: null };
     for (const said of [null, ''] as const) {

@@ -15,13 +15,13 @@ describe('a name that cannot be sent', () => {
   });
 
   it.each([
-    ['the middle word, which stays in it', 'Marie', 'Anne Marie', 'Berg', true],
+    ['only the middle word', 'Marie', 'Anne Marie', 'Berg', true],
     ['no words', '', 'Anne Marie', 'Berg', true],
     ['other words', 'Robin Doe', 'Anne Marie', 'Berg', false],
-    ['two of its words, and changes one half', 'Anne Berg', 'Anne Marie', 'Berg', false],
-    ['one of its words, but is not the usual guess', 'Marie', 'Anne', 'Marie Berg', false],
-    ['one word, and has two words', 'Anne', 'Marie', 'Anne', false],
-  ])('holds a guessed split, or not, if the agreed name has %s', (_, joined, first, last, held) => {
+    ['two words, and the edit changes one half', 'Anne Berg', 'Anne Marie', 'Berg', false],
+    ['one word, and the edited split is not the usual guess', 'Marie', 'Anne', 'Marie Berg', false],
+    ['one word, and the edited name has two words', 'Anne', 'Marie', 'Anne', false],
+  ])('holds a guessed split that adds lost words: the agreed name has %s', (_, joined, first, last, held) => {
     const agreed = { ...base, joined, name: splitName(joined) };
     const reason = unsendable('name', { ...row, name: { first, last } }, agreed);
     expect(reason).toBe(
@@ -32,7 +32,7 @@ describe('a name that cannot be sent', () => {
     expect(unsendable('name', { ...row, split: 'known', name: { first, last } }, agreed)).toBeUndefined();
   });
 
-  it('holds a name that consists of spaces only', () => {
+  it('gets the reason "the service does not accept an empty name" if it has only spaces', () => {
     const mirror: MirrorRow = { ...row, split: 'known', name: { first: ' ', last: '\u00A0' } };
     expect(unsendable('name', mirror, base)).toBe('the service does not accept an empty name');
   });
@@ -43,7 +43,7 @@ describe('an edited value', () => {
     ['phone', 'none', 'the phone number has no digits'],
     ['email', null, 'the service gives no way to remove an email'],
     ['roleId', null, 'the service gives no way to remove a role'],
-  ] as const)('gives the reason why it cannot be sent: %s, %s', (field, value, why) => {
+  ] as const)('cannot be a phone without digits, nor an empty email or role: %s, %s', (field, value, why) => {
     expect(unsendable(field, { ...row, [field]: value }, base)).toBe(why);
   });
 });
