@@ -94,7 +94,7 @@ describe('a large team', () => {
         expect(findSharedAddresses('mirror', users).map(({ ids }) => ids.length)).toEqual([count, count]);
       },
     ],
-  ])('costs at most 2.5 times the work for twice as many rows: %s', async (_, workOn) => {
+  ])('makes a run look at no more than 2.5 times the elements for twice the rows: %s', async (_, workOn) => {
     const [some, twice] = [await countVisits(workOn(600)), await countVisits(workOn(1200))];
     expect(twice / Math.max(some, 1)).toBeLessThan(2.5);
   });

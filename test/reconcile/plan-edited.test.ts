@@ -65,7 +65,7 @@ describe('a limit on one field', () => {
       { roleId: undefined as never },
       [],
     ],
-  ])('lists the users to compare with before a push of %s', (_, id, edit, says, concerned) => {
+  ])('concernedBy lists owners of the address, or administrators, for %s', (_, id, edit, says, concerned) => {
     const plans = [planOf(id, edit, says), ...others];
     expect(concernedBy(plans, present, admins)).toEqual(concerned);
     const { emails, phones, roleIds } = concernOf(plans, admins);
@@ -84,7 +84,7 @@ describe('a limit on one field', () => {
   it.each<readonly [string, Partial<MirrorUser>, readonly unknown[]]>([
     ['nobody for a name', renamed, []],
     ['users with a phone that is pushed beside a name', { ...renamed, phone: '15550199' }, [phones]],
-  ])('reads from the mirror only users that a push concerns: %s', async (_, edit, asked) => {
+  ])('readKnown reads only users with a pushed address from the mirror: %s', async (_, edit, asked) => {
     const told: unknown[] = [];
     const answer = (about: unknown) => {
       told.push(about);
@@ -138,7 +138,7 @@ describe('a limit on one field', () => {
       [asking(['user1@example.com', 'user2@example.com'])],
       [1n, 2n],
     ],
-  ])('looks up only users that a push concerns: %s', async (_, id, edit, filters, found) => {
+  ])('lookAround looks up owners of a pushed address, or admins: %s', async (_, id, edit, filters, found) => {
     const service = createServiceStandIn(
       ids.map((one) => shownAs(one, one === 4n ? { phone: '15550188' } : {})),
     );
@@ -154,7 +154,7 @@ describe('a limit on one field', () => {
 });
 
 describe('a run of the edits', () => {
-  it('holds a phone that another user has only on the service, also if an email is pushed as well', async () => {
+  it('holds a phone that another user has on the service only, and still pushes an email of the same user', async () => {
     const states = [stateOf(3n, { phone: '15550999', email: 'new@example.com' }), stateOf(4n)];
     const service = createServiceStandIn([shownAs(3n), shownAs(4n, { phone: '15550999' })]);
     const places = {
@@ -170,7 +170,7 @@ describe('a run of the edits', () => {
     ]);
   });
 
-  it('warns if the service refuses an address that would be pushed', async () => {
+  it('warns if the service refuses to look up a pushed address, and still plans the push', async () => {
     const state = stateOf(3n, { phone: '15550999' });
     const service = createServiceStandIn([shownAs(3n)]);
     service.refusesAddress = (address) => address === '15550999';
@@ -184,7 +184,7 @@ describe('a run of the edits', () => {
   });
 });
 
-it('A run of the edits ends partial if no lookup returns an edited user', async () => {
+it('A run of the edits plans no push and is partial if no lookup returns the edited user', async () => {
   const mirror = createMirrorStandIn([stateOf(3n, { phone: '15550999' })]);
   const notes = createRunNotes();
   const service = createServiceStandIn([]);
@@ -194,7 +194,7 @@ it('A run of the edits ends partial if no lookup returns an edited user', async 
   expect(notes.reasons).toEqual(['lookups no longer return 1 edited users: their edits wait']);
 });
 
-it('A run of the edits stays complete if one user of many has an unreadable field', async () => {
+it('A run of the edits warns, but is not partial, if one of seven users has an unreadable field', async () => {
   const mirror = createMirrorStandIn([stateOf(3n, { email: 'new@example.com' })]);
   const notes = createRunNotes();
   const odd = { ...shownAs(3n), phone: { unreadable: '[]' } };
@@ -209,7 +209,7 @@ it('A run of the edits stays complete if one user of many has an unreadable fiel
 it.each([
   [3, false],
   [4, true],
-])('A run leaves users unchanged if lookups stop finding %d of them at once: %s', async (count, leaves) => {
+])('A run leaves users unchanged if lookups miss more than 3 at once: %d gives %s', async (count, leaves) => {
   const lost = Array.from({ length: count }, (_, at) => BigInt(at + 1));
   const mirror = createMirrorStandIn(lost.map((id) => stateOf(id)));
   const notes = createRunNotes();
@@ -252,7 +252,7 @@ describe('a plan of one edit in a large team', () => {
     return { sent: plans.map(pushOf), held: plans.flatMap(holdsOf), refused: verdict.refused };
   };
 
-  it('reads the listed users once for each answer of the service, however many edits follow', async () => {
+  it('reads the addresses of the team listing once for each new listing, not once for each edit', async () => {
     const { members, takeRead } = createListing();
     const team = teamOf(members);
     expect(await plan(team, 3n, { email: 'new@example.com' })).toMatchObject({
@@ -274,7 +274,7 @@ describe('a plan of one edit in a large team', () => {
     });
   });
 
-  it('reads no listed user if only a name or a role is edited', async () => {
+  it('reads no address of the team listing if only a name or a role is edited', async () => {
     const { members, takeRead } = createListing();
     await plan(teamOf(members), 3n, { name: { first: 'Bea', last: 'Berg' }, roleId: 5n });
     expect(takeRead()).toEqual([]);

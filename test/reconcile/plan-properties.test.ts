@@ -94,7 +94,7 @@ function expectFromSomewhere(
 }
 
 describe('a plan', () => {
-  it('decides each field once, whatever the state of the user', () => {
+  it('gives each field at most one decision (moved, newly held or still held) in any state of the user', () => {
     always((state, member, policy) => {
       const plan = planInLists(state, member, policy);
       expect(plan.id).toBe(state.id);
@@ -109,7 +109,7 @@ describe('a plan', () => {
     });
   });
 
-  it('made again after its application, writes nothing more and sends the same values', () => {
+  it('writes nothing more and sends the same values if it is made again after it was applied', () => {
     always((state, member, policy) => {
       const plan = planInLists(state, member, policy);
       const next = planInLists(applyPlan(state, plan), member, policy);
@@ -119,7 +119,7 @@ describe('a plan', () => {
     }, examples);
   });
 
-  it('ends the hold of a field that waits for the name only if the split of the name is known', () => {
+  it('ends the hold of an email that waits for the name if the split of the name is known, not if guessed', () => {
     const releasesOf = (split: 'known' | 'guessed') => {
       const mirror = settling.mirror && { ...settling.mirror, split };
       return planInLists({ ...settling, mirror }, undefined, holdAll).releases;
@@ -127,7 +127,7 @@ describe('a plan', () => {
     expect([releasesOf('known'), releasesOf('guessed')]).toEqual([['email'], []]);
   });
 
-  it('plans nothing more once the service has taken the push', () => {
+  it('writes and sends nothing more once the service shows the pushed values', () => {
     always((state, member, policy) => {
       const applied = applyPlan(state, planInLists(state, member, policy));
       const { patch } = planInLists(applied, member, policy);
@@ -150,7 +150,7 @@ describe('a plan', () => {
     });
   });
 
-  it('takes each value from mirror, base, service or listing, or from the split of a name there', () => {
+  it('writes and sends only values from mirror, base, service or listing, or a split of a name there', () => {
     always((state, member, policy) => {
       const { write, patch } = planInLists(state, member, policy);
       for (const field of patchedFields(patch)) expect(patch[field]).toBe(state.mirror?.[field]);
@@ -233,7 +233,7 @@ describe('a plan', () => {
 const saidBy = ({ service }: UserState, field: Field) => service && serviceValue(service, field);
 
 describe('a field', () => {
-  it('keeps its values in base, mirror and hold if it is in conflict (A23)', () => {
+  it('keeps its values in mirror and base if it is in conflict, and its hold records both sides (A23)', () => {
     always((state, member) => {
       const plan = planInLists(state, member, holdAll);
       for (const hold of plan.holds.filter(({ reason }) => reason === 'conflict')) {
@@ -252,7 +252,7 @@ describe('a field', () => {
     });
   });
 
-  it('changes on neither side if the service leaves the field out or shows it unreadably (A10)', () => {
+  it('changes neither in mirror nor in base if the service leaves the field out or shows it unreadably (A10)', () => {
     always((state, member, policy) => {
       const { write, moves } = planInLists(state, member, policy);
       const { service } = state;
@@ -268,7 +268,7 @@ describe('a field', () => {
     });
   });
 
-  it('keeps its hold while the service does not show whether its value changed (A10)', () => {
+  it('keeps its hold, and is neither pulled nor pushed, while the service does not show its value (A10)', () => {
     always((state, member, policy) => {
       const { moves, patch, releases, case: userCase } = planInLists(state, member, policy);
       for (const field of fields.filter((of) => isUnread(of, state))) {
@@ -279,7 +279,7 @@ describe('a field', () => {
     });
   });
 
-  it('changes in base only to a value that the service shows, and never because of a push', () => {
+  it('changes in base only to a value that the service or the listing shows, and does not change there by a push', () => {
     always((state, member, policy) => {
       const { write, patch, case: userCase } = planInLists(state, member, policy);
       if (write === null || state.base === undefined) return;
@@ -296,7 +296,7 @@ describe('a field', () => {
     });
   });
 
-  it('keeps an edit in the mirror, pushed or held, until the service has its value', () => {
+  it('keeps an edited value in the mirror, and is pushed or held, until the service has the edited value', () => {
     always((state, member) => {
       const { write, patch, holds, held, case: userCase } = planInLists(state, member, holdAll);
       const { mirror, base, service } = state;
@@ -332,7 +332,7 @@ describe('a name', () => {
     });
   });
 
-  it('never marks a guessed split as known', () => {
+  it('keeps the mark "guessed" of its split in every plan, and gets the mark "known" from no plan', () => {
     always((state, member, policy) => {
       const { write } = planInLists(state, member, policy);
       if (write === null || write.mirror.split === 'guessed') return;

@@ -16,14 +16,14 @@ const otherValues: UserValues = {
 };
 
 describe('the split of a name', () => {
-  it.each(['known', 'guessed'] as const)('stays %s when a run settles an edit of the name', (split) => {
+  it.each(['known', 'guessed'] as const)('stays %s if the service already shows the edited name', (split) => {
     const name = { first: 'Anne', last: 'Marie Berg' };
     const { write } = merge(makeState({ mirror: { name, split }, service: { name: 'Anne  Marie Berg' } }));
     expect(write?.mirror).toMatchObject({ name, split });
     expect(write?.base).toMatchObject({ name, joined: 'Anne  Marie Berg' });
   });
 
-  it('returns to known after an edit if the service wins and has the name from before the edit', () => {
+  it('changes back to known if the policy "service-wins" restores the name from before the edit', () => {
     const state = makeState({
       base: { joined: 'Anne Bergmann' },
       mirror: { name: otherValues.name },
@@ -41,10 +41,13 @@ describe('a merge without a base', () => {
   });
 });
 
-it.each([{ hasOpenIntent: true }, { stale: true }])('A plan changes nothing of a user with %j', (more) => {
-  const plan = merge({ ...makeState({ service: { phone: '15550199' } }), ...more });
-  expect(plan).toMatchObject({ case: 'waiting', moves: [], write: null });
-});
+it.each([{ hasOpenIntent: true }, { stale: true }])(
+  'A plan changes nothing of a user with an open push or an older version on the service: %j',
+  (more) => {
+    const plan = merge({ ...makeState({ service: { phone: '15550199' } }), ...more });
+    expect(plan).toMatchObject({ case: 'waiting', moves: [], write: null });
+  },
+);
 
 describe('a user who left the team and came back', () => {
   it.each(fields)('holds an edit of %s from before the user left, and does not change base', (field) => {
@@ -187,7 +190,7 @@ describe('a member whom only the team listing shows', () => {
     expect('role' in same).toBe(false);
   });
 
-  it('changes neither mirror nor base of a known user, and keeps the edits', () => {
+  it('changes neither mirror nor base of a known user even if the listing shows another name', () => {
     const state = makeState({ mirror: { ...otherValues, joined: 'Anne  Berg' }, service: null });
     const { write } = planInLists(state, { ...member, name: 'Another Name', role: null }, holdAll);
     expect(write).toMatchObject({
@@ -197,7 +200,7 @@ describe('a member whom only the team listing shows', () => {
     });
   });
 
-  it('keeps the agreed name, not the name of the listing, if base also has an address of the user', () => {
+  it('keeps the agreed name instead of the name of the listing if base has an address of the user', () => {
     const known = { phone: null, roleId: null };
     const state = makeState({ base: known, mirror: known, service: null });
     const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);
@@ -211,10 +214,10 @@ describe('a member whom only the team listing shows', () => {
   });
 });
 
-describe('a row that only the mirror has', () => {
+describe('a user whom neither the service nor the listing shows', () => {
   const state = makeState({ base: null, service: null });
 
-  it('holds the row once, since the interface cannot create users', () => {
+  it('gets one hold as unsupported if only the mirror has the user, and no second hold', () => {
     const plan = planInLists(state, undefined, holdAll);
     expect(plan).toMatchObject({
       case: 'stranger',
@@ -237,11 +240,8 @@ describe('a row that only the mirror has', () => {
     ['waiting', { mirror: { gone: true } }],
     ['forget', { mirror: null }],
     ['waiting', { mirror: null, base: null }],
-  ] as const)(
-    'holds nothing if base has the user, too, or neither has the user: case %s',
-    (userCase, given) => {
-      const plan = planInLists(makeState({ ...given, service: null }), undefined, holdAll);
-      expect(plan).toMatchObject({ case: userCase, holds: [], write: null });
-    },
-  );
+  ] as const)('gets no hold if base has the user or mirror lacks the user: case %s', (userCase, given) => {
+    const plan = planInLists(makeState({ ...given, service: null }), undefined, holdAll);
+    expect(plan).toMatchObject({ case: userCase, holds: [], write: null });
+  });
 });
