@@ -57,7 +57,7 @@ describe('arrangeBatches', () => {
       { safety: 'unknown', troubled: new Set([1n]) },
       ['2', '1'],
     ],
-  ] as const)('divides users into requests: %s', (_, pushes, size, lessons, expected) => {
+  ] as const)('fills each request, but isolates risky updates: %s', (_, pushes, size, lessons, expected) => {
     expect(shape(arrangeBatches(pushes, size, lessons))).toEqual(expected);
   });
 });
@@ -92,11 +92,11 @@ describe('countRequests', () => {
     ['a user with addresses, and one without', [[both, neither]], 4],
     ['one user of each kind', [[noPhone, noEmail, neither]], 4],
     ['three batches', [[both], [noEmail], [noPhone, both]], 6],
-  ])('counts reads and updates: %s', (_, batches, requests) => {
+  ])('counts one update and the needed lookups for each batch: %s', (_, batches, requests) => {
     expect(cost(batches)).toBe(requests);
   });
 
-  it('counts one more lookup for a user whom the service does not show', () => {
+  it('counts two lookups and one update for a user whom the service does not show', () => {
     expect(countRequests([[push(1)]], new Map())).toBe(3);
   });
 });

@@ -52,7 +52,7 @@ function seenAs(field: Field, seen: Seen): ServiceUser | null {
 }
 
 describe('judge', () => {
-  it('judges only the fields that were sent (A18)', () => {
+  it('returns an outcome for each field that was sent, and for no other field (A18)', () => {
     const all: UserPatch = { ...sent.name, ...sent.email, ...sent.phone };
     const seen = { ...without('phone'), name: 'Anna Marie Berg', email: 'anne@example.com', roleId: 77n };
     expect(judge(all, base, seen)).toEqual({ name: 'confirmed', email: 'ineffective', phone: 'missing' });
@@ -89,7 +89,7 @@ describe('judgeLate', () => {
     rowsOf(byQuiet).map(([when, outcome]) => ({ seen, when, outcome })),
   );
 
-  it.each(cases)('judges an open push of a new value ($when, shown: $seen): $outcome', (expected) => {
+  it.each(cases)('confirms a shown value, else waits a quiet period ($when, $seen): $outcome', (expected) => {
     const { seen, when, outcome } = expected;
     for (const field of fields) {
       const outcomes = judgeLate(sent[field], base, seenAs(field, seen), when === 'quiet');
@@ -120,7 +120,7 @@ describe('a pushed value that differs only in case, spaces or split', () => {
       : agreed;
   };
 
-  it.each(bytes)('is confirmed only by its very bytes: %s %j', (field, patch, same, other) => {
+  it.each(bytes)('stays unconfirmed unless its exact bytes are shown: %s %j', (field, patch, same, other) => {
     const before = beforeOf(patch);
     for (const quiet of [false, true])
       expect(judgeLate(patch, before, { ...shown, ...same }, quiet)).toEqual({ [field]: 'confirmed' });
@@ -134,7 +134,7 @@ describe('a pushed value that differs only in case, spaces or split', () => {
     expect(judgeLate(patch, before, null, false)).toEqual({ [field]: 'unknown' });
   });
 
-  it('keeps an unknown outcome if only the split of a name is new, whatever bytes the service shows', () => {
+  it('gets the outcome "unknown" if only the split of a name is new, even if the service shows this name', () => {
     const before = { ...base, name: { first: 'Anne Marie', last: 'Berg' }, joined: 'Anne Marie  Berg' };
     for (const [first, last] of [
       ['Anne', 'Marie Berg'],
@@ -156,13 +156,13 @@ describe('nameWasTouched', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: null })).toBe(true);
   });
 
-  it('returns false if the service shows other words, which are an edit of the same moment', () => {
+  it('returns false if the service shows other words in the name, since a person may have edited the name', () => {
     for (const name of ['Anne Borg', 'Robin', 'Anne Marie Berg', 'Berg Anne', 'Annemarie']) {
       expect(nameWasTouched(sent.email, base, { ...shown, name })).toBe(false);
     }
   });
 
-  it('compares with the name that was shown right before the push, if it is known', () => {
+  it('compares the shown name with the name right before the push, or with base if that name is unknown', () => {
     const half = { ...shown, name: 'Anne' };
     expect(nameWasTouched(sent.email, base, half, half)).toBe(false);
     expect(nameWasTouched(sent.email, base, half, { ...shown, name: 'Anne Borg' })).toBe(true);
@@ -171,7 +171,7 @@ describe('nameWasTouched', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: '' }, { ...shown, name: null })).toBe(false);
   });
 
-  it('returns false for other spaces, a missing answer, or a name that was sent', () => {
+  it('returns false if only spaces differ, if the service shows no name, or if the name was sent', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: 'Anne  Berg' })).toBe(false);
     expect(nameWasTouched(sent.email, base, without('name'))).toBe(false);
     expect(nameWasTouched(sent.email, base, { ...shown, name: { unreadable: '[]' } })).toBe(false);
@@ -224,12 +224,15 @@ describe('the reason of a hold after a push', () => {
       }),
     ),
   );
-  it.each(cases)('depends on outcome %s (approved %s, tries %i): %s', (outcome, isDecided, tries, reason) => {
-    expect(resultIn(outcome, isDecided ? ['phone'] : ['email', 'name', 'roleId'], tries)).toEqual({
-      outcomes: { phone: outcome },
-      held: reason === '' ? '' : `phone ${reason}`,
-    });
-  });
+  it.each(cases)(
+    'holds a refused or changed field at once, others after 3 tries or an approval: %s (approved %s, %i before): %s',
+    (outcome, isDecided, tries, reason) => {
+      expect(resultIn(outcome, isDecided ? ['phone'] : ['email', 'name', 'roleId'], tries)).toEqual({
+        outcomes: { phone: outcome },
+        held: reason === '' ? '' : `phone ${reason}`,
+      });
+    },
+  );
 
   it('explains in the hold of an approved field that the push was sent once and had no effect', () => {
     const outcomes = { phone: 'ineffective' } as const;
@@ -277,7 +280,7 @@ describe('the reason in a hold', () => {
       'the service answered 400, "error"; the name was sent too, or it would be cleared',
     ],
     ['no known status', undefined, undefined, 'the service refused it'],
-  ])('states how the service refused the value: with %s', (_, error, along, words) => {
+  ])('quotes the status and the error of the refusal: with %s', (_, error, along, words) => {
     const intent = intentOf(sent.phone, along);
     const answered = { intent, seen: null, outcomes: { phone: 'refused' } as const };
     expect(detailOf(error === undefined ? answered : { ...answered, refusal: error })).toBe(words);
@@ -295,7 +298,7 @@ describe('the reason in a hold', () => {
     ['+1 555 0177', '25550177', ': sent "15550177", shown "25550177", first difference at character 1'],
     ['+1 555 0177', '155501779', ': sent "15550177", shown "155501779", first difference at character 9'],
     ['+1 555 0177', '1555017', ': sent "15550177", shown "1555017", first difference at character 8'],
-  ])('names the first character in which %s and the shown %s differ', (phone, shownPhone, words) => {
+  ])('gives the position at which the sent %s and the shown %s first differ', (phone, shownPhone, words) => {
     const answered = {
       intent: intentOf({ phone }),
       seen: { ...shown, phone: shownPhone },
@@ -317,7 +320,7 @@ describe('the reason in a hold', () => {
   });
 });
 
-describe('the name that base takes', () => {
+describe('the name in base after a push', () => {
   const resultFor = (patch: UserPatch, seen: ServiceUser | null) => {
     const intent = { ...phoneSent([]), sent: patch };
     const { taken, joined, harmed } = resultOf(
@@ -328,7 +331,7 @@ describe('the name that base takes', () => {
     return { name: taken.name, joined, harmed };
   };
 
-  it('keeps the remaining half if an update harmed the name', () => {
+  it('loses the half that an update cleared, and keeps the remaining half', () => {
     expect(resultFor(sent.phone, { ...shown, name: 'Anne' })).toEqual({
       name: { first: 'Anne', last: '' },
       joined: 'Anne',
@@ -342,7 +345,7 @@ describe('the name that base takes', () => {
       });
   });
 
-  it('takes the bytes that the service shows, or the sent bytes if the service shows no name', () => {
+  it('becomes the name that the service shows, or the sent name if the service shows no name', () => {
     expect(resultFor(sent.name, { ...shown, name: 'Anna  Marie Berg' })).toMatchObject({
       name: { first: 'Anna Marie', last: 'Berg' },
       joined: 'Anna  Marie Berg',
@@ -353,7 +356,7 @@ describe('the name that base takes', () => {
   });
 });
 
-it.each([true, false, undefined])('resultOf records whether the answer shows the outcome: %s', (isDirect) => {
+it.each([true, false, undefined])('resultOf sets isDirect only if given as true: %s', (isDirect) => {
   const answered = {
     intent: phoneSent([]),
     seen: shown,
@@ -368,7 +371,7 @@ it.each<readonly [PushOutcome, ServiceError | undefined, boolean]>([
   ['unsent', undefined, false],
   ['unsent', refusal(422), true],
   ['unanswered', undefined, true],
-])('resultOf records whether the request has left: outcome %s, refusal %s: %s', (phone, error, hasLeft) => {
+])('resultOf sets hasLeft unless unsent without a refusal: %s, refusal %s: %s', (phone, error, hasLeft) => {
   const answered = { intent: phoneSent([]), seen: null, outcomes: { phone }, requestId: null };
   const result = resultOf(error === undefined ? answered : { ...answered, refusal: error }, new Map(), 3);
   expect(result.hasLeft).toBe(hasLeft);

@@ -51,7 +51,7 @@ describe('guardSend of a request with updates', () => {
     breaker: { open: false },
   };
 
-  it('lets the request leave at its deadline, and rejects the request later', async () => {
+  it('sends a request exactly at its deadline, and rejects the request 1 ms later', async () => {
     const leave = async (now: number) => {
       const options = guardSend({ ...deadline, monotonicMs: () => now }, [1n]);
       await options.beforeSend?.();
@@ -71,7 +71,7 @@ describe('guardSend of a request with updates', () => {
 });
 
 describe('the outcome of a push', () => {
-  it('counts earlier tries only for a user whose pushed value the service does not show', async () => {
+  it('makes the mirror count earlier tries only of a user whose push had no visible effect', async () => {
     const { intents, mirror, places } = createParts(4);
     const all: readonly FieldOutcomes[] = [
       { roleId: 'confirmed' },
@@ -124,7 +124,7 @@ describe('an open push of an earlier run', () => {
       { phone: 'confirmed', roleId: 'confirmed' },
       true,
     ],
-  ])('gets its outcomes from answer and shown values: %s', async (_, known, says, outcomes, isSeen) => {
+  ])('keeps known outcomes, and confirms shown values: %s', async (_, known, says, outcomes, isSeen) => {
     const { service, mirror, intents, places } = createParts(1);
     for (const intent of intents)
       mirror.intents.set(1n, { ...intent, sent, ageMs: settings.quietPeriodMs, known });
@@ -172,11 +172,11 @@ describe('the read of a plan', () => {
     return taken?.readAtMs;
   };
 
-  it('serves the push without a second read if it is at most one second old', async () => {
+  it('replaces a second read before the push if it is at most one second old', async () => {
     expect([await planned(1_000, true, []), await planned(1_001, true, [])]).toEqual([-1_000, undefined]);
   });
 
-  it('does not serve the push if a name must be sent along, or if the plan did not read all users', async () => {
+  it('does not replace a second read if a name must be sent along, or if the plan did not read all users', async () => {
     expect(await planned(0, false, [])).toBeUndefined();
     for (const missing of [[1n], [2n], [1n, 2n]]) expect(await planned(0, true, missing)).toBeUndefined();
   });

@@ -139,7 +139,7 @@ describe('many edits', () => {
     ['as a whole', 400, 25, () => false],
     ['user by user', 75, 25, (_, id) => id === 1n],
     ['field by field', 3, 1, ({ roleId }, id) => id === 1n && roleId !== undefined],
-  ])('sends two batches at a time once the service took one %s', async (_, users, batchSize, refuses) => {
+  ])('sends two batches at a time once the service accepted one %s', async (_, users, batchSize, refuses) => {
     const { service, mirror, run, ids } = createStage({ users, batchSize });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) }, roleId: 9n });
     service.refusesPatch = refuses;
@@ -157,7 +157,7 @@ describe('many edits', () => {
     expect(new Set(sentIds(service.updates).flat())).toEqual(new Set(ids));
   });
 
-  it('does not send waiting updates once an earlier update has harmed a name', async () => {
+  it('does not send waiting updates once an earlier update has cleared a name', async () => {
     const { service, mirror, run } = harming(200, (request) => 100 * request);
     const { breaker, error } = await run();
     expect({ open: breaker.open, error }).toEqual({ open: true, error: undefined });
@@ -169,7 +169,7 @@ describe('many edits', () => {
   it.each([
     ['is too late', undefined],
     ['is answered 429', 429],
-  ])('reads no user again once an update has harmed a name, if a later update %s', async (_, status) => {
+  ])('reads no user again after a cleared name, even if a later update %s', async (_, status) => {
     const { service, mirror, run } = harming(125, (request) => (request > 2 ? 50 : 0));
     if (status !== undefined) {
       // It has left by then, and its answer comes after that of the other.
@@ -202,7 +202,7 @@ describe('many edits', () => {
   it.each([
     ['lease-lost', new MusterdError('lease-lost', 'it stalled')],
     ['credentials', refusal(401)],
-  ])('throws the error that must end the run, even if an update failed before: %s', async (code, ending) => {
+  ])('throws a lost lease or refused credentials even after a failed update: %s', async (code, ending) => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches) => (patches.has(30n) ? { kind: 'not-sent' } : { kind: 'nothing' });
@@ -215,7 +215,7 @@ describe('many edits', () => {
     expect(error).toMatchObject({ code });
   });
 
-  it('reads the users of one batch at a time until the service has taken a batch', async () => {
+  it('reads the users of one batch at a time until the service has accepted a batch', async () => {
     const { service, mirror, run, ids } = createStage({ users: 125 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.hidden = new Set(ids.slice(0, 25));
@@ -223,7 +223,7 @@ describe('many edits', () => {
     expect(service.filters.map(({ emails }) => emails.length).filter(Boolean)).toEqual([25, 25, 25, 25, 25]);
   });
 
-  it('reports the progress of pushes and the duration of the longest request', async () => {
+  it('reports the progress after each batch, and the duration of the longest request', async () => {
     const { service, mirror, run, ids } = createStage({ users: 75 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     const { events, notes } = await run();
@@ -238,8 +238,8 @@ describe('many edits', () => {
   });
 });
 
-describe('an edit that the service takes', () => {
-  it.each(fields)('sends only %s; base and mirror take the bytes of the service (A19)', async (field) => {
+describe('an edit that the service accepts', () => {
+  it.each(fields)('sends only %s, and stores the value that the service shows (A19)', async (field) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { [field]: robin[field] });
     const { notes } = await run();
@@ -276,7 +276,7 @@ describe('an edit that the service takes', () => {
     ['a moment ago, and each update has a name', 900, [{ name: robin.name }], 'clears', 0],
     ['a moment ago, and one update has no name', 900, [{ name: robin.name }, { roleId: 9n }], 'clears', 1],
   ] as const)(
-    'decides whether to read users again before a push: the plan read them %s',
+    'reads users again unless the plan did within 1 s and no name is sent along: read %s',
     async (_, readAgoMs, edits, safety, reads) => {
       const { service, mirror, run, show } = createStage({ users: edits.length });
       mirror.nameSafety = safety;
@@ -307,7 +307,7 @@ describe('an edit that the service takes', () => {
 });
 
 describe('right before an edit is sent', () => {
-  it('reads the user again, and merges what the service changed in between (A24, A25)', async () => {
+  it('reads the user again, pulls a new role, and holds the email that the service changed meanwhile (A24, A25)', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     const roster = service.users;
@@ -359,7 +359,7 @@ describe('right before an edit is sent', () => {
     ['the hold is there, and the guard let the edit pass', 'approved', ['email']],
     ['the hold is there', 'approved', []],
     ['the hold is gone', undefined, ['email']],
-  ] as const)('sends nothing to a user with a void approval: %s', async (_, decision, passed) => {
+  ] as const)('sends no field of a user with a void approval: %s', async (_, decision, passed) => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     const known = mirror.state(1n);
@@ -397,7 +397,7 @@ describe('a batch that waits before it leaves', () => {
     ['is not sent', 5_001, 0],
     ['is sent', 4_000, 0],
     ['is sent, since waits for the rate limit do not count', 5_500, 300],
-  ])('expires after 5 s, waits not counted: it %s (read %i ms, waits %i ms)', async (says, ms, placeMs) => {
+  ])('expires after 5 s, not counting waits: it %s (read %i ms, waits %i ms)', async (says, ms, placeMs) => {
     const { service, mirror, clock, run } = createStage({ users: 2, placeMs });
     const { users } = service;
     mirror.edit(1n, { roleId: 9n });
@@ -441,7 +441,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('stops pushing after three answers 429, and merges their batches again in the next run (R6)', async () => {
+  it('stops all pushes after three 429 answers, and the next run merges the unsent batches again (R6)', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 8, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { email: `robin${id}@example.com` });
     service.fault = () => ({ kind: 'status', status: 429 });
@@ -504,28 +504,25 @@ describe('a batch that the service refuses', () => {
   it.each([
     ['before the batch', [2n], [], [1n, 3n]],
     ['after the refusal', [], [2n], [1n, 2n, 3n]],
-  ])(
-    'leaves a user out of the next request if the read %s does not return the user',
-    async (_, before, after, first) => {
-      const { service, mirror, run, ids, show } = createStage({ users: 3 });
-      for (const id of ids) mirror.edit(id, { roleId: 5n });
-      service.hidden = new Set(before);
-      service.fault = (__, request) => {
-        if (request > 1) return { kind: 'nothing' };
-        service.hidden = new Set(after);
-        return { kind: 'status', status: 400 };
-      };
-      const { notes } = await run();
-      expect(sentIds(service.updates)).toEqual([first, [1n], [3n]]);
-      expect(show(2n)).toMatchObject({ open: undefined, held: [], base: { roleId: 3n } });
-      expect(notes.reasons).toEqual(['1 users could not be read again before a push']);
-    },
-  );
+  ])('omits a user from the next request if the read %s lacks the user', async (_, before, after, first) => {
+    const { service, mirror, run, ids, show } = createStage({ users: 3 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n });
+    service.hidden = new Set(before);
+    service.fault = (__, request) => {
+      if (request > 1) return { kind: 'nothing' };
+      service.hidden = new Set(after);
+      return { kind: 'status', status: 400 };
+    };
+    const { notes } = await run();
+    expect(sentIds(service.updates)).toEqual([first, [1n], [3n]]);
+    expect(show(2n)).toMatchObject({ open: undefined, held: [], base: { roleId: 3n } });
+    expect(notes.reasons).toEqual(['1 users could not be read again before a push']);
+  });
 
   it.each([
     ['three of four users get no answer', 25, [[1n, 2n, 3n, 4n], [1n], [2n], [3n]]],
     ['two users get no answer, and the next batch follows', 2, [[1n, 2n], [1n], [2n], [3n, 4n]]],
-  ])('stops pushing only at the third user without an answer: %s', async (_, batchSize, sent) => {
+  ])('stops pushing at the third user without an answer, not before: %s', async (_, batchSize, sent) => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {
@@ -554,7 +551,7 @@ describe('a batch that the service refuses', () => {
     ]);
   });
 
-  it('stops pushing if the service refuses every field of every user', async () => {
+  it('stops all pushes if the service refuses every field of every user of the batch', async () => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, phone: `1555090${id}` });
     service.refusesPatch = () => true;
@@ -577,7 +574,7 @@ describe('a batch that the service refuses', () => {
   it.each([
     ['does not show the user', (service: ServiceStandIn) => (service.hidden = new Set([1n]))],
     ['leaves the field out', ({ held }: ServiceStandIn) => held.set(1n, without('phone', held.get(1n)))],
-  ])('sends a refused field at most three times if the service then %s (A21)', async (_, hide) => {
+  ])('sends a field three times, then holds it, if the service %s (A21)', async (_, hide) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { phone: '15550177', roleId: 5n });
     const before = new Map(service.held);
@@ -597,7 +594,7 @@ describe('a batch that the service refuses', () => {
     expect(show(1n).held.find(({ field }) => field === 'phone')).toMatchObject({ reason: 'refused' });
   });
 
-  it('holds the field of a user whom the service refuses with a 403, and pushes all other users (A22)', async () => {
+  it('holds the field of a user whose update gets a 403, and pushes the fields of all other users (A22)', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches) => (patches.has(3n) ? { kind: 'status', status: 403 } : { kind: 'nothing' });
@@ -630,7 +627,7 @@ describe('fields of one user that are sent one by one', () => {
     expect(service.filters).toHaveLength(3);
   });
 
-  it('holds a field as a conflict if the answer for the previous field shows a new value of it (A25)', async () => {
+  it('holds the email as a conflict if the answer to the update of the phone shows another email (A25)', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.fault = (_, request) => {
@@ -693,7 +690,7 @@ describe('fields that are sent one by one to a service that clears names', () =>
   const refusesRobin = (patch: UserPatch) => patch.name?.first === 'Robin';
 
   it.each(['unknown', 'clears'] as const)(
-    'sends the old name along with later fields if the service refuses the new name (%s) (A16)',
+    'sends the old name with later fields if the service refuses the new name (effect on names: %s) (A16)',
     async (safety) => {
       const { service, run, show } = stage(safety, { email: robin.email, name: robin.name });
       service.refusesPatch = refusesRobin;
@@ -733,7 +730,7 @@ describe('fields that are sent one by one to a service that clears names', () =>
     });
   });
 
-  it('stops all pushes if an update without the name turns out to clear it (A16)', async () => {
+  it('stops all pushes if an update without the name turns out to clear the name (A16)', async () => {
     const { service, mirror, run, show } = stage('keeps', { email: robin.email, name: robin.name });
     service.refusesPatch = refusesRobin;
     const { notes, breaker } = await run();
@@ -823,7 +820,7 @@ describe('a push without an answer', () => {
     },
   );
 
-  it('keeps a push open whose value does not show, and sends it again only after the quiet period (N6, A26)', async () => {
+  it('stays open while the service does not show the value, and is sent again after the quiet period (N6, A26)', async () => {
     const { service, mirror, run, show } = lostStage(false);
     const first = await run();
     expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
@@ -858,7 +855,7 @@ describe('a push without an answer', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
   });
 
-  it('closes the push and makes the run partial if no lookup shows the user after the quiet period (N6)', async () => {
+  it('makes the run close the push and end partial if no lookup shows the user after the quiet period (N6)', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();
     service.held.delete(1n);
@@ -880,21 +877,18 @@ describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)',
     expect(show(1n)).toMatchObject({ open: undefined, row: { email: robin.email } });
   });
 
-  it.each([true, false])(
-    'keeps an earlier push open, however old (request had left: %s)',
-    async (hasLeft) => {
-      const { service, mirror, run, show } = createStage();
-      mirror.edit(1n, { email: robin.email });
-      service.fault = () => ({ kind: 'lost', applied: false });
-      if (!hasLeft) service.beforeDispatch = () => Promise.reject(new Error('the process ends'));
-      await run();
-      mirror.age(600_000);
-      await run({ sendBlock });
-      expect(show(1n).open).toEqual({ email: robin.email });
-    },
-  );
+  it.each([true, false])('keeps an earlier push open, however old the push is (sent %s)', async (hasLeft) => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    service.fault = () => ({ kind: 'lost', applied: false });
+    if (!hasLeft) service.beforeDispatch = () => Promise.reject(new Error('the process ends'));
+    await run();
+    mirror.age(600_000);
+    await run({ sendBlock });
+    expect(show(1n).open).toEqual({ email: robin.email });
+  });
 
-  it('keeps a push open as a whole if the service shows only some of its values', async () => {
+  it('keeps all values of a push open if the service shows only some of these values', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -918,7 +912,7 @@ describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)',
 });
 
 describe('a user whose pushes never get an answer', () => {
-  it('reports no stop if the three unanswered users were the last users to push to', async () => {
+  it('causes no report of stopped pushes if the three users without an answer were the last users', async () => {
     const { service, mirror, run, ids } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -947,7 +941,7 @@ describe('an update that leaves the name out', () => {
       [1n, 2n, 3n],
       1n,
     ],
-  ] as const)('sends first the update of a user %s', async (_, names, held, first) => {
+  ] as const)('goes first to a user with known halves and no hold: %s', async (_, names, held, first) => {
     const made = createStage({ users: 3, batchSize: 2 });
     made.mirror.nameSafety = 'unknown';
     for (const [at, name] of names.entries()) {
@@ -962,7 +956,7 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(made.service.updates)[0]).toEqual([first]);
   });
 
-  it('sends updates without a name one after another until the service has taken one', async () => {
+  it('goes alone in a request until the service has accepted one such update', async () => {
     const { service, run } = nameless('unknown');
     service.refusesPatch = (_, id) => id === 2n;
     await run();
@@ -999,7 +993,7 @@ describe('an update that leaves the name out', () => {
 
 describe('an answer 5xx', () => {
   it.each([500, 502, 503])(
-    'reads users back after a %i, which may have taken the push (N18)',
+    'makes the run read users again after a %i, and confirm a push that had an effect (N18)',
     async (status) => {
       const { service, mirror, run, show } = createStage({ users: 2 });
       for (const id of [1n, 2n]) mirror.edit(id, { roleId: 9n });
@@ -1041,7 +1035,7 @@ describe('a field that the service no longer shows', () => {
     ['left out', (user: ServiceUser) => without('phone', user)],
   ] as const;
 
-  it.each(hidden)('does not send the field if it is missing right before the push: %s', async (_, hide) => {
+  it.each(hidden)('waits unsent if it is not readable right before the push: %s', async (_, hide) => {
     const made = createStage({ users: 2 });
     made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
     made.mirror.edit(2n, { roleId: 9n });
@@ -1057,7 +1051,7 @@ describe('a field that the service no longer shows', () => {
     expect(notes.reasons).toEqual(['1 users wait: a field could not be read again before a push']);
   });
 
-  it('sends no update that must carry a name that the service leaves out, and makes the run partial', async () => {
+  it('makes the run partial and stops an update that needs the name, if the service leaves the name out', async () => {
     const made = createStage();
     made.mirror.edit(1n, { email: robin.email });
     made.mirror.nameSafety = 'clears';
@@ -1069,7 +1063,7 @@ describe('a field that the service no longer shows', () => {
 });
 
 describe('an incomplete answer', () => {
-  it('looks up a user whom the answer leaves out, and keeps the push open if its value does not show (A17)', async () => {
+  it('makes the run look up a user whom the answer lacks, and keep the push open if the value is not shown (A17)', async () => {
     const { service, mirror, run, show } = createStage({ users: 3 });
     for (const id of [1n, 2n, 3n]) mirror.edit(id, { roleId: 9n });
     service.answer = (user) => (user.id === 3n ? user : undefined);
@@ -1081,7 +1075,7 @@ describe('an incomplete answer', () => {
     expect(service.updates).toHaveLength(1);
   });
 
-  it('keeps the push of a field open that the answer leaves out, until a lookup shows the field', async () => {
+  it('keeps the push of a field open if the answer leaves out the field, until a lookup shows the field', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.answer = (user) => without('phone', user);

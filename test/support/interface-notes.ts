@@ -45,7 +45,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/update-user.ts', 'editOf'],
     tests: [
       ['emulator/users.test.ts', 'normalises, cuts or clears written values as the variants set'],
-      ['reconcile/push.test.ts', 'sends only %s; base and mirror take the bytes of the service (A19)'],
+      ['reconcile/push.test.ts', 'sends only %s, and stores the value that the service shows (A19)'],
     ],
     variants: ['email-case', 'email-writes', 'name-spaces', 'name-cap', 'phone-writes'],
   }),
