@@ -126,13 +126,9 @@ describe('the pushes of a run', () => {
   });
 
   it.each([
-    ['counts an address that another user gives up as postponed, and sends it in the next run', {}, 1],
-    [
-      'counts no address as postponed if nothing may be sent, so that no run follows',
-      { sendBlock: 'copy' },
-      undefined,
-    ],
-  ] as const)('%s', async (_, places, postponed) => {
+    ['and sends it in the next run', {}, 1],
+    ['but not if nothing may be sent', { sendBlock: 'copy' }, undefined],
+  ] as const)('postpones an address that another user gives up, %s', async (_, places, postponed) => {
     const { service, mirror, runAs } = createStage();
     mirror.edit(2n, { email: 'new@example.com' });
     mirror.edit(3n, { email: valuesOf(2n).email });
@@ -144,7 +140,7 @@ describe('the pushes of a run', () => {
     expect(service.updates).toEqual([new Map([[3n, { email: valuesOf(2n).email }]])]);
   });
 
-  it('records a push as approved only if a person approved every field of it', async () => {
+  it('records a push as approved only if a person approved every field of the push', async () => {
     const { mirror, run } = createStage();
     const openIntents = mirror.openIntents.bind(mirror);
     const asked: (readonly Id[])[] = [];
@@ -167,7 +163,7 @@ describe('the pushes of a run', () => {
   it.each([
     ['many emails', (id: Id) => ({ email: `robin${id}@example.com` })],
     ['one phone for many users', () => ({ phone: '15550177' })],
-  ])('neither pushes nor pulls if the guard stops the run because of %s', async (_, edited) => {
+  ])('sends nothing and writes no user if the guard stops the run because of %s', async (_, edited) => {
     const { service, mirror, run } = createStage();
     for (const id of ids.slice(0, 6)) mirror.edit(id, edited(id));
     mirror.applyUsers = () => Promise.reject(new Error('written'));
@@ -203,7 +199,7 @@ describe('one part of a run that fails', () => {
   } as unknown as Partial<MirrorStandIn>;
   const groups = ['users', 'listings', 'counts'] as const;
 
-  it.each(Object.entries(parts))('makes the run partial, but does not end the run: %s', async (_, says) => {
+  it.each(Object.entries(parts))('makes the run partial, and the run continues: %s', async (_, says) => {
     const { run } = createStage(written, { ...listings, ...says(refusal(500)) });
     expect((await run(...groups)).reasons).toEqual([expect.stringContaining('answered 500')]);
   });

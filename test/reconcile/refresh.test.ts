@@ -139,7 +139,7 @@ const due = { id: 7n, missingForMs: 600_000 };
 const first = { id: 8n, missingForMs: undefined };
 
 describe('refresh', () => {
-  it('writes the rows into the mirror, and stores the numbering and size of the pages', async () => {
+  it('writes the rows into the mirror, and stores how the service numbers and sizes its pages', async () => {
     const { run, told, notes } = createStage({});
     await run();
     expect(notes).toMatchObject({ counts: { tags_read: 3, tags_added: 1, tags_changed: 2 }, reasons: [] });
@@ -159,7 +159,7 @@ describe('refresh', () => {
     rows: '3',
   });
 
-  it('publishes nothing if the service gives the same answers as in the run before', async () => {
+  it('writes nothing into the mirror if the service gives the same answers as in the run before', async () => {
     const agreed = agreedOn(Date.now() - 23 * hour);
     const { run, told, notes } = createStage({ agreed, isKnown: true });
     await run();
@@ -183,13 +183,13 @@ describe('refresh', () => {
     ['an incomplete listing', { listing: { because: 'a page is missing' } }, [null]],
     ['a listing whose pages were read in another order', { digests: null }, [null]],
     ['a listing whose row lacks a field', { resource: surveys, lacking: [{ id: 1n, raw: {} }] }, [null]],
-  ])('stores answers for the next run only of a whole listing in order: %s', async (_, options, answers) => {
+  ])('stores answers for the next run only if complete and in order: %s', async (_, options, answers) => {
     const { run, told } = createStage({ digests: ['one'], row: () => Promise.resolve(null), ...options });
     await run();
     expect(told.answers).toEqual(answers);
   });
 
-  it('warns if the service does not have the listing, in a run and in a plan', async () => {
+  it('warns in a run and in a plan if the service does not have the listing', async () => {
     const stage = createStage({ listing: { isOffered: false } });
     const warnings = ['tags: the service has no such listing (404), so it counts as empty'];
     await stage.run();
@@ -208,7 +208,7 @@ describe('refresh', () => {
     });
     const lacking = [survey(1, { question: null }), survey(2, { question: null })];
 
-    it('reads the field row by row, and publishes it with the listing', async () => {
+    it('makes the run look up the field row by row, and write it with the listing', async () => {
       const asked: bigint[] = [];
       const { run, told, notes } = createStage({
         resource: surveys,
@@ -227,14 +227,14 @@ describe('refresh', () => {
       expect(notes.reasons).toEqual([]);
     });
 
-    it('stores an empty text if the row itself lacks the field', async () => {
+    it('becomes an empty text in the mirror if the row’s own lookup lacks the field too', async () => {
       const row = () => Promise.resolve(survey(1));
       const { run, told } = createStage({ resource: surveys, lacking: lacking.slice(0, 1), row });
       await run();
       expect(told.replaced).toEqual([[0, survey(1, { question: '' })]]);
     });
 
-    it('continues after the last row of the run before, so that three failing rows block no later row', async () => {
+    it('makes a run continue after the last row that the run before looked up, even if three rows fail', async () => {
       const six = [1, 2, 3, 4, 5, 6].map((id) => survey(id, { question: null }));
       const asked: bigint[] = [];
       const stage = (lastRow: string | undefined) =>
@@ -257,7 +257,7 @@ describe('refresh', () => {
     });
   });
 
-  it('leaves out rows of another team, and records the rejected rows', async () => {
+  it('leaves rows of another team out of the mirror, and records them as rejected', async () => {
     const { of, mirror, told, notes } = createStage({ resource: inboxes });
     const added: unknown[] = [];
     const gathered = mirror.gatherListing;
@@ -304,7 +304,7 @@ describe('refresh', () => {
     expect(told.memory).toEqual([nothingLearned]);
   });
 
-  it('keeps a missing row that a lookup finds, and warns (A4)', async () => {
+  it('keeps a row that the listing lacks but a lookup finds, and warns (A4)', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due] },
       row: (id) => Promise.resolve({ id, raw: {} }),
@@ -317,7 +317,7 @@ describe('refresh', () => {
     ]);
   });
 
-  it('looks up 20 of the rows that the listing leaves out, first the rows looked up longest ago', async () => {
+  it('looks up 20 of 50 rows that the listing leaves out, in the order of their earlier lookups', async () => {
     const ids = Array.from({ length: 50 }, (_, i) => BigInt(100 - i));
     const asked: bigint[] = [];
     const { run, told, notes } = createStage({
@@ -336,13 +336,13 @@ describe('refresh', () => {
     expect(notes).toMatchObject({ reasons: [], warnings: [expect.stringContaining('leaves out 49 rows')] });
   });
 
-  it('marks a missing row as gone on proof of the listing alone if the interface has no lookup', async () => {
+  it('marks a missing row as gone because the listing lacks it, if the interface has no lookup', async () => {
     const { run, told } = createStage({ result: { absent: [due] } });
     await run();
     expect(told).toMatchObject({ absences: [{ missing: [7n], gone: [7n] }], memory: [learned] });
   });
 
-  it('marks no row as gone if too many are missing, and names the command that approves it', async () => {
+  it('marks no row as gone if too many rows are missing, and names the command that approves the removal', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due, first], population: 3 },
       row: () => Promise.reject(new Error('asked')),
@@ -354,7 +354,7 @@ describe('refresh', () => {
     ]);
   });
 
-  it('compares the listing for a plan, and writes nothing', async () => {
+  it('planRefresh counts the changes that a run would make, and writes nothing', async () => {
     const { of, mirror, told, notes } = createStage({ result: { absent: [due] } });
     const result = await planRefresh(of, mirror, settings, notes);
     expect(result.absent).toEqual([due]);

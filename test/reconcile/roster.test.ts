@@ -51,12 +51,12 @@ describe('isRefusal', () => {
   const others = [200, 301, 401, 403, 408, 409, 423, 425, 429, 500, 502, 503, 504];
   const refusals = [400, 404, 405, 413, 422];
 
-  it.each([...refusals, ...others])('returns true for an answer %i only if it is a refusal', (status) => {
+  it.each([...refusals, ...others])('returns true for 400, 404, 405, 413 and 422 only: %i', (status) => {
     const error = new ServiceError('', { operation: 'GET /', phase: 'answered', status });
     expect(isRefusal(error)).toBe(refusals.includes(status));
   });
 
-  it('returns false for any other error', () => {
+  it('returns false for an error that is not a ServiceError with a status', () => {
     expect(isRefusal(Object.assign(new Error('400'), { status: 400 }))).toBe(false);
     expect(isRefusal(undefined)).toBe(false);
     expect(isRefusal(new ServiceError('', { operation: 'GET /', phase: 'answered' }))).toBe(false);
@@ -208,12 +208,12 @@ describe('a user whom the service gives twice', () => {
     return [roster.users.get(2n)?.phone, [...roster.repeated]];
   };
 
-  it('keeps the last row of the user, whether one answer has both rows or two answers', async () => {
+  it('keeps the last row of the user, whether both rows come in one answer or in two answers', async () => {
     expect(await readTwice('all', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
     expect(await readTwice('none', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
   });
 
-  it('reports two equal rows only if all users were requested', async () => {
+  it('appears in roster.repeated for two equal rows if all users were requested, not after lookups by address', async () => {
     expect(await readTwice('all', {})).toEqual([addressesOf(2n)[1], [[2n, false]]]);
     expect(await readTwice('none', {})).toEqual([addressesOf(2n)[1], []]);
   });
@@ -263,7 +263,7 @@ describe('a lookup', () => {
     return [...lookup.roster.users.keys()];
   };
 
-  it('finds a user by the old or the new address, and stops once all are found (A28)', async () => {
+  it('finds a user by the old or the new address, and ends once all wanted users are found (A28)', async () => {
     const service = createServiceStandIn(users);
     const addresses = { emails: ['gone@example.com', 'user1@example.com'], phones: ['15550102'] };
     expect(await find(service, [1n], addresses)).toEqual([1n]);
@@ -284,7 +284,7 @@ describe('a lookup', () => {
     expect(service.filters[1]?.emails).not.toContain('gone@example.com');
   });
 
-  it('asks for all users if no address finds the user, and treats a refusal as an empty answer', async () => {
+  it('requests all users if no address finds the user, and treats a refusal as an empty answer', async () => {
     const service = createServiceStandIn(users);
     const nowhere = { emails: ['gone@example.com'], phones: [] };
     expect(await find(service, [4n], nowhere)).toContain(4n);
