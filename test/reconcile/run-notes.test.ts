@@ -21,7 +21,7 @@ describe('createRunNotes', () => {
     ]);
   });
 
-  it('adds counts up, and leaves out a count of zero', () => {
+  it('adds up all counts of one name, and leaves out a count of zero', () => {
     const notes = createRunNotes();
     notes.count('pulled');
     notes.count('pulled', 2);
@@ -29,7 +29,7 @@ describe('createRunNotes', () => {
     expect(notes.counts).toEqual({ pulled: 3 });
   });
 
-  it('collects request ids other than null, and passes other events on', () => {
+  it('collects all request ids except null, and reports a step as an event', () => {
     const events: RunEvent[] = [];
     const notes = createRunNotes((event) => events.push(event));
     notes.requestId('a');
@@ -55,7 +55,7 @@ describe('chunks', () => {
     expect(chunks(Array.from({ length }), size).map((chunk) => chunk.length)).toEqual(lengths);
   });
 
-  it('keeps all items in order', () => {
+  it('returns all items in their order, and fills all chunks but the last', () => {
     fc.assert(
       fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 9 }), (list, size) => {
         const cut = chunks(list, size);

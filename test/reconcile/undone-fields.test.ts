@@ -24,19 +24,19 @@ const planOf = (field: Field, values: Values, edit: bigint | undefined): UserPla
 
 describe('undoneFields', () => {
   it.each<readonly [string, Field, Values, ReturnType<typeof wasUndone>, boolean]>([
-    ['a value that the service put back: holds it', 'phone', phone, wasUndone('phone', phone), true],
-    ['another value: sends it', 'phone', { ...phone, mirror: '15550103' }, wasUndone('phone', phone), false],
+    ['a value that the service put back: held', 'phone', phone, wasUndone('phone', phone), true],
+    ['another value: sent', 'phone', { ...phone, mirror: '15550103' }, wasUndone('phone', phone), false],
     [
-      'a value over another base: sends it',
+      'a value over another base: sent',
       'phone',
       { ...phone, base: '15550103' },
       wasUndone('phone', phone),
       false,
     ],
-    ['another field: sends it', 'phone', phone, wasUndone('email', phone), false],
-    ['a value put back for another user: sends it', 'phone', phone, wasUndone('phone', phone, 2n), false],
-    ['a name that the service put back: holds it', 'name', anne, wasUndone('name', anne), true],
-  ])('holds only a push of a value that the service put back: %s', (_, field, values, undone, isHeld) => {
+    ['another field: sent', 'phone', phone, wasUndone('email', phone), false],
+    ['a value put back for another user: sent', 'phone', phone, wasUndone('phone', phone, 2n), false],
+    ['a name that the service put back: held', 'name', anne, wasUndone('name', anne), true],
+  ])('holds an unapproved push of a value that the service undid: %s', (_, field, values, undone, isHeld) => {
     const push = { plan: planOf(field, values, 7n), pushed: [[field, values]] as const };
     const held = { field, reason: 'conflict', detail: 'changed back', ...values };
     const limit = { id: 1n, field, decision: { kind: 'hold', hold: held } };
@@ -44,7 +44,7 @@ describe('undoneFields', () => {
     expect(undoneFields([{ ...push, approved: [field] }], { undone })).toEqual([]);
   });
 
-  it('sends a name that restores what an update cleared, even if the service has put the name back before', () => {
+  it('does not hold an unedited name that restores a cleared name, even if the service undid the name before', () => {
     const push = { plan: planOf('name', anne, undefined), pushed: [['name', anne]] as const, approved: [] };
     expect(undoneFields([push], { undone: wasUndone('name', anne) })).toEqual([]);
   });

@@ -26,7 +26,7 @@ describe('an edit of a field that the service does not show', () => {
     }
   });
 
-  it.each(fields)('holds the edit only if a left-out %s may have been emptied', (field) => {
+  it.each(fields)('holds a left-out email or phone, and lets a left-out name or role wait: %s', (field) => {
     const mayBeEmpty = field === 'email' || field === 'phone';
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = { ...makeState({ mirror: edits[field] }), service: without(field) };
@@ -40,7 +40,7 @@ describe('an edit of a field that the service does not show', () => {
 });
 
 describe('a user with an unreadable field', () => {
-  it('takes all other values of a new user, and pulls the field once it is readable', () => {
+  it('makes a run store all other values of a new user, and pull the field once it is readable', () => {
     const { write } = planInLists(
       makeState({ base: null, mirror: null, service: unreadable('phone') }),
       member,
@@ -60,7 +60,7 @@ describe('noteUnread', () => {
     return [notes.warnings, notes.reasons];
   };
 
-  it('names field, cause and users, and makes the run partial if most users have an unreadable field (A10)', () => {
+  it('warns with field, cause and users, and makes the run partial if over half cannot be read (A10)', () => {
     const both = { ...unreadable('phone'), roleId: odd };
     const states = [
       ...[1n, 2n, 3n, 4n, 5n].map((of) => stateOf(of, both)),
