@@ -18,7 +18,7 @@ const request = (
   waitedMs: 1_000,
 });
 
-it('createEndpointCounts counts requests, failures and times by endpoint, with the slowest request', () => {
+it('createEndpointCounts returns requests, 429s, failures, total time and slowest request of each endpoint', () => {
   const asked = createEndpointCounts();
   expect([asked.byEndpoint(), asked.requests()]).toEqual([{}, 0]);
   for (const event of [
@@ -53,7 +53,7 @@ it('createEndpointCounts counts requests, failures and times by endpoint, with t
   expect(asked.requests()).toBe(7);
 });
 
-it('createEndpointCounts gives the slowest request even if all took 0 ms', () => {
+it('createEndpointCounts returns the id of the slowest request even if all requests took 0 ms', () => {
   const asked = createEndpointCounts();
   asked.onServiceEvent(request('GET /v1/team', 200, 0, 'a'));
   asked.onServiceEvent(request('GET /v1/team', 200, 0, 'b'));

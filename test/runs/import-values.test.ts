@@ -47,7 +47,7 @@ describe('a phone number in a file', () => {
     ['+1234567890123456', 'is not a phone number with its country code'],
     ['+1 555 0100 ext. 7', 'begin it with a plus sign'],
     ['n/a', 'begin it with a plus sign'],
-  ])('readPhone refuses a text without a clear country code and digits: %j', (text, words) => {
+  ])('readPhone refuses a text without a clear country code and digits, with advice: %j', (text, words) => {
     expect(readPhone(text, null)).toMatchObject({ wrong: expect.stringContaining(words) });
   });
   it.each([
@@ -65,14 +65,14 @@ describe('a phone number in a file', () => {
     ['1', '(555) 010-0166', '15550100166'],
     ['1', '555 0100', 'does not begin with 1: begin it with a plus sign'],
     ['46', '5550100166', 'does not begin with 46: begin it with a plus sign'],
-  ])('with the country %s, readPhone reads or refuses %s: %s', (country, text, result) => {
+  ])('readPhone completes or refuses a number by the country %s: %s: %s', (country, text, result) => {
     expect(Object.values(readPhone(text, country))).toEqual([expect.stringContaining(result)]);
   });
   it.each([
     ['47', '471 23 456', '4791234567', 'may lack its country code'],
     ['49', '0151 23450148', '4930123456', '4915123450148'],
     ['49', '4915123450148', '4915199990000', '4915123450148'],
-  ])('with the country %s, readNewPhone reads %s in place of %s as %s', (country, text, now, result) => {
+  ])('readNewPhone uses the country %s to read %s in place of %s as %s', (country, text, now, result) => {
     expect(Object.values(readNewPhone(text, now, { country, shapes: new Set() }))).toEqual([
       expect.stringContaining(result),
     ]);
@@ -90,7 +90,7 @@ describe('a phone number in a file', () => {
     ['4915123450148', '1.48E+2', false],
     ['4915123450148', '000', false],
     ['5550100166', '(555) 010-0166', true],
-  ])('isSamePhone ignores signs and a missing country code: %s and %s: %s', (phone, text, isSame) => {
+  ])('isSamePhone ignores only signs and a missing country code: %s, %s: %s', (phone, text, isSame) => {
     expect(isSamePhone(text, phone)).toBe(isSame);
   });
   it.each([
@@ -106,14 +106,14 @@ describe('a phone number in a file', () => {
     [null, '15199999999', false],
     [null, '493012345678', true],
     [null, '+15199999999', true],
-  ])('readNewPhone is sure only of a clear country code: for %s, %s: %s', (now, text, isTaken) => {
+  ])('readNewPhone doubts a number without a clear country code: %s to %s, sure %s', (now, text, isTaken) => {
     const shapes = new Set(now === 'x' ? [] : [shapeOf('493012345678')]);
     const read = readNewPhone(text, now === 'x' ? null : now, { country: null, shapes });
     expect('digits' in read && (read.unsure ?? '')).toEqual(
       isTaken ? '' : expect.stringMatching(/may lack its country code|is the country code of/),
     );
   });
-  it('wantedPhone clears a phone by an empty cell only if clearing is on, and skips an equal number', () => {
+  it('wantedPhone clears a phone for an empty cell if clearing is on, and returns no change for an equal number', () => {
     const now = { phone: '5550100166' };
     const habits = { country: null, shapes: new Set<string>() };
     expect(wantedPhone('(555) 010-0166', now, true, habits)).toBeUndefined();
@@ -140,7 +140,7 @@ describe('a name in a file', () => {
     [{ name: 'Le Thi Anh' }, { value: { first: 'Le Thi', last: 'Anh' }, isGuess: true }],
     [{ name: 'Anna El' }, { value: { first: 'Anna', last: 'El' }, isGuess: true }],
     [{ name: 'Cher' }, { value: { first: 'Cher', last: '' }, isGuess: true }],
-  ])('wantedName returns changed halves, guesses a whole name, skips an equal name: %j', (given, asked) => {
+  ])('wantedName returns changed halves, guesses a whole name, ignores an equal one: %j', (given, asked) => {
     expect(wantedName(cellsOf(given), now)).toEqual(asked);
   });
   it.each([
@@ -148,7 +148,7 @@ describe('a name in a file', () => {
     [{ first_name: 'Anna', last_name: 'Maria Berg' }, undefined],
     [{ name: 'Anna Maria Berg' }, undefined],
     [{ last_name: 'Lind' }, { wrong: expect.stringContaining('is a guess: give first and last name') }],
-  ])('wantedName changes a guessed split only if both halves are given and differ: %j', (given, asked) => {
+  ])('wantedName changes a guessed split if both halves are given, else not: %j', (given, asked) => {
     const guessed = { name: { first: 'Anna', last: 'Maria Berg' }, split: 'guessed' } as const;
     expect(wantedName(cellsOf(given), guessed)).toEqual(asked);
   });
@@ -191,7 +191,7 @@ describe('a value that is the present value with lost letters', () => {
     [{ first_name: 'Łuka?z' }, { value: { first: 'Łuka?z', last: name.last } }],
     [{ first_name: 'Lukasz' }, { value: { first: 'Lukasz', last: name.last } }],
     [{ first_name: 'Łukasz?' }, { value: { first: 'Łukasz?', last: name.last } }],
-  ])('wantedName refuses %j only if it is the present name with lost letters', (given, asked) => {
+  ])('wantedName refuses the name without its letters, accepts another: %j', (given, asked) => {
     expect(wantedName(cellsOf(given), now)).toEqual(asked);
   });
   it.each([
@@ -215,12 +215,12 @@ describe('a value that is the present value with lost letters', () => {
     ['Šimić', 'Šimič', false],
     ['Zoë', 'Zoé', false],
     ['Anna', 'Änna', false],
-  ])('wantedName refuses the present name in a wrong code page: %s as %s: %s', (old, given, isRefused) => {
+  ])('wantedName refuses a name if only its code page is wrong: %s as %s: %s', (old, given, isRefused) => {
     const was = { name: { first: old, last: 'Berg' }, split: 'known' } as const;
     const asked = wantedName(cellsOf({ first_name: given }), was);
     expect(asked).toEqual(isRefused ? lost : { value: { first: given, last: 'Berg' } });
   });
-  it('wantedEmail and wantedRole refuse an email or a role with lost letters', () => {
+  it('wantedEmail refuses the present email, and wantedRole a known role name, if the file has lost letters', () => {
     expect(wantedEmail('?UKASZ@ex?mple.com', now)).toEqual(lost);
     expect(wantedEmail('?ukas@ex?mple.com', now)).toEqual({ value: '?ukas@ex?mple.com' });
     const roles = [{ id: 2n, name: 'Führung Île' }];
@@ -250,11 +250,11 @@ describe('a role in a file', () => {
     [{ role: 'Twice' }, { wrong: expect.stringContaining('several roles are called "Twice"') }],
     [{ role: 'Boss' }, { wrong: expect.stringContaining('Admin (1), Agent (2)') }],
     [{ role_id: '99' }, { wrong: expect.stringContaining('no user has the role 99') }],
-  ])('wantedRole takes a known id or a unique name, and refuses other roles: %j', (given, asked) => {
+  ])('wantedRole accepts a known id or a unique name, and refuses other roles: %j', (given, asked) => {
     const cells = cellsOf(given);
     expect(wantedRole((column) => cells(column).trim(), now, roles)).toEqual(asked);
   });
-  it('wantedRole returns no change for the old role and new role_id of an exported pending edit', () => {
+  it('wantedRole returns no change for an exported row that has the old role and the edited role_id', () => {
     const edited = { roleId: 1n, role: 'Agent' };
     expect(wantedRole(cellsOf({ role: 'Agent', role_id: '1' }), edited, roles)).toBeUndefined();
     expect(wantedRole(cellsOf({ role: 'Agent' }), edited, roles)).toEqual({ value: 2n });
@@ -284,10 +284,10 @@ describe('the columns of a file', () => {
     ['Příjmení', 'last_name'],
     ['Номер телефона', 'phone'],
     ['メールアドレス', 'email'],
-  ])('readColumns recognizes the column %s in any language and case as %s', (column, meaning) => {
+  ])('readColumns recognizes a header in any language and case: %s as %s', (column, meaning) => {
     expect([...readColumns(tableOf([column]), []).places]).toEqual([[meaning, 0]]);
   });
-  it('readColumns follows a mapping, even against the name of a column', () => {
+  it('readColumns reads a column as its mapping states, even if its header means another column', () => {
     const table = tableOf(['Phone', 'a=b', 'Email']);
     const { places, ignored } = readColumns(table, [readMapping('a=b=phone'), readMapping('phone=email')]);
     expect([...places]).toEqual([
@@ -296,7 +296,7 @@ describe('the columns of a file', () => {
     ]);
     expect(ignored).toEqual(['Email']);
   });
-  it('readColumns ignores a whole name beside its halves, and refuses a whole name without them', () => {
+  it('readColumns ignores a whole name beside both halves, and refuses a whole name without halves', () => {
     const { places, ignored } = readColumns(tableOf(['name', 'first_name', 'last_name']), []);
     expect([[...places.keys()], ignored]).toEqual([['first_name', 'last_name'], ['name']]);
     for (const column of ['Name', 'Nom', '氏名'])
@@ -324,7 +324,7 @@ describe('the columns of a file', () => {
     ]);
     expect([[...places.keys()], ignored]).toEqual([['email', 'first_name'], ['Name']]);
   });
-  it('columnWords gives each word one meaning in all languages', () => {
+  it('columnWords gives no word two meanings in different languages', () => {
     const seen = new Map<string, string>();
     for (const words of Object.values(columnWords))
       for (const [meaning, all] of Object.entries(words))
@@ -343,7 +343,7 @@ describe('the columns of a file', () => {
   it.each([
     [['Kennung', 'Postfach'], 'No column of the file is the id, the email or the phone'],
     [['id', 'Postfach'], 'No column of the file is a value to change'],
-  ])('requireColumns refuses a file without key or value column, and lists its own: %j', (columns, words) => {
+  ])('requireColumns refuses a file without key or value column, lists its headers: %j', (columns, words) => {
     const table = tableOf(columns, columns, columns);
     expect(() => requireColumns(table, readColumns(table, []))).toThrow(
       expect.objectContaining({
@@ -387,7 +387,7 @@ describe('planImport', () => {
     ]);
     expect(changes).toMatchObject([{ userId: 1n, field: 'email', to: 'no@x.com' }]);
   });
-  it('finds a user by the id, else by the email, and never only by the name', () => {
+  it('matches a row with a user by the id, else by the email, and never by the name alone', () => {
     const { problems, changes } = plan(
       tableOf(
         ['id', 'email', 'phone', 'first_name', 'last_name'],
@@ -423,7 +423,7 @@ describe('planImport', () => {
     [['2', 'a@x.com', '15550102', 'A', 'B2'], undefined],
     [['1', '', '', 'A', ''], undefined],
     [['1', 'new@x.com', '+15550109', 'A', 'B9'], undefined],
-  ])('reports a row as contradictory only if it mixes two present users: %j: %s', (cells, reason) => {
+  ])('reports a row that mixes two present users as contradictory: %j: %s', (cells, reason) => {
     const table = tableOf(['id', 'email', 'phone', 'first_name', 'last_name'], cells);
     const said = plan(table);
     if (reason === undefined) expect(said.problems).toEqual([]);
@@ -452,14 +452,14 @@ describe('planImport', () => {
       ['3', 'c@x.com', '', 'A', 'B9'],
       false,
     ],
-  ])('accepts another user’s name only if email or phone confirm it: %s', (_, renamed, other, isTaken) => {
+  ])('accepts another user’s name in a row if email or phone agree: %s', (_, renamed, other, isTaken) => {
     const { problems, changes } = plan(
       tableOf(['id', 'email', 'phone', 'first_name', 'last_name'], renamed, other),
     );
     expect(problems.some(({ line, kind }) => line === 2 && kind === 'contradictory')).toBe(!isTaken);
     expect(changes.some(({ line, field }) => line === 2 && field === 'name')).toBe(isTaken);
   });
-  it('changes only fields that have a column, even if empty cells clear', () => {
+  it('changes no field that has no column in the file, even if empty cells clear fields', () => {
     expect(plan(tableOf(['id'], ['1']), { clears: true }).changes).toEqual([]);
     expect(plan(tableOf(['id', 'phone'], ['1', '']), { clears: true }).changes).toMatchObject([
       { field: 'phone', to: null },
@@ -482,7 +482,7 @@ describe('planImport', () => {
     ['#12', false],
     ['Nan', false],
     ['Null', false],
-  ])('ignores and notes a cell only if it is a spreadsheet error: %s: %s', (cell, isNone) => {
+  ])('ignores a cell with a spreadsheet error, and notes it: %s: %s', (cell, isNone) => {
     const table = tableOf(['id', 'first_name', 'phone'], ['1', cell, isNone ? cell : '15550101']);
     const { problems, changes, notes } = plan(table, { clears: true });
     expect([problems, changes.map(({ field }) => field)]).toEqual([[], isNone ? [] : ['name']]);
@@ -502,7 +502,7 @@ describe('planImport', () => {
     expect([problems, changes]).toMatchObject([[], [{ field: 'name', to: { first: cell } }]]);
     expect(notes).toEqual([expect.stringMatching(/^4 cells with a spreadsheet error/)]);
   });
-  it.each(['#N/A', 'undefined'])('matches no user if the id is %s, whatever the row contains', (cell) => {
+  it.each(['#N/A', 'undefined'])('matches no user if the id is %s, even if the email is known', (cell) => {
     const said = plan(tableOf(['id', 'first_name', 'email'], [cell, 'Neu', 'c@x.com']));
     expect(said).toMatchObject({ changes: [], notes: [] });
     expect(said.problems).toEqual([{ line: 2, kind: 'unmatched', reason: `"${cell}" is not an id` }]);
@@ -511,7 +511,7 @@ describe('planImport', () => {
     ['Ren?e', false],
     ['Renée', false],
     ['Renee', true],
-  ])('accepts only a name without ? or accents from a file with lost letters: %s: %s', (name, isTaken) => {
+  ])('accepts a name from a file with lost letters if it has no ? or accent: %s: %s', (name, isTaken) => {
     const fourth = user(4n, null, null);
     const lukasz = { ...fourth, mirror: { ...fourth.mirror, name: { first: 'Łukasz', last: 'B4' } } };
     const all = [...users, lukasz];
@@ -532,7 +532,7 @@ describe('planImport', () => {
     expect(read(rows)).toEqual(isTaken ? [[1n], [3]] : [[], [2, 3]]);
     expect(read(rows.slice(0, 1))).toEqual([[1n], []]);
   });
-  it('matches no user by the phone if the name and the email of the row are new', () => {
+  it('matches no user by the phone if the team has neither name nor email of the row', () => {
     const table = tableOf(
       ['first_name', 'last_name', 'email', 'phone'],
       ['Neu', 'Person', 'neu@x.com', '15550101'],
@@ -543,7 +543,7 @@ describe('planImport', () => {
       [{ kind: 'unmatched', reason: expect.stringContaining('belongs to user ') }],
     ]);
   });
-  it('reports the users without a row, and unusableRows lists unusable rows with their reasons', () => {
+  it('reports users who have no row, and unusableRows lists the unusable rows with their reasons', () => {
     const table = tableOf(
       ['first_name', 'last_name', 'email', 'phone'],
       ['a', 'B1', 'new@x.com', ''],
@@ -591,12 +591,12 @@ describe('planImport', () => {
     [{ cells: ['3', 'A'], text: '3;A' }],
     [{ cells: ['x', 'C@x.com'], text: 'x;y;C@x.com' }],
     [{ cells: [], text: '{"email":"c@x.com",' }],
-  ])('does not report a user as not in the file if the unreadable row %j may be theirs', (row) => {
+  ])('does not report a user as missing if the unreadable row %j may be theirs', (row) => {
     const table = tableOf(['id', 'first_name'], ['1', ''], ['2', '']);
     const { notInFile } = plan({ ...table, problems: [{ line: 9, reason: 'no', ...row }] });
     expect(notInFile).toEqual([]);
   });
-  it('unusableRows names two columns without a header by their meaning', () => {
+  it('unusableRows uses the meaning of a column as its header if the column has no header', () => {
     const table = tableOf(
       ['', 'Vorname', ''],
       ['no@x.com', 'A', '+49 1555 0199'],
@@ -608,7 +608,7 @@ describe('planImport', () => {
       rows: [{ email: 'no@x.com', phone: '+49 1555 0199' }, { email: 'a@x.com' }],
     });
   });
-  it('merges equal rows into one change, and counts every row', () => {
+  it('merges equal rows into one change, refuses contradicting rows of a user, and counts every row', () => {
     const table = tableOf(
       ['id', 'phone'],
       ['1.0', '+1 555 0199'],
@@ -636,7 +636,7 @@ describe('planImport', () => {
       { line: 4, kind: 'unmatched' },
     ]);
   });
-  it('hashOfImport changes with the user, field, value or base of a change, and not with its line', () => {
+  it('hashOfImport returns another hash for another user, field or value, and the same hash for another line', () => {
     const table = tableOf(['id', 'email', 'phone'], ['1', 'n@x.com', '15550109']);
     const { changes } = plan(table);
     const text = hashOfImport(changes);

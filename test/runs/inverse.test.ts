@@ -51,7 +51,7 @@ it.each<[string, Partial<MovedField>, reason: string, offer: string | null]>([
     'the split of the old name is a guess',
     "update mirror.users set first_name = 'Anne Marie', last_name = 'Berg' where team_id = 41 and id = 17;",
   ],
-])('inverseOf does not set back a field that %s, and gives the reason', (_, more, reason, offer) => {
+])('inverseOf does not restore a field that %s, and returns the reason', (_, more, reason, offer) => {
   const { left, changes } = inverseOf(41n, [{ ...moved, ...more }]);
   expect(left).toEqual([expect.objectContaining({ reason: expect.stringContaining(reason), offer })]);
   expect(changes).toEqual([]);

@@ -17,7 +17,7 @@ it.each([
   },
 );
 
-it('reconcileSettings passes the limits of the guard and the roles of administrators on', () => {
+it('reconcileSettings returns the limits of the guard and the administrator roles of the configuration', () => {
   const guard = { maxRows: 7, maxShare: 0.5, maxRoleChanges: 2 };
   const settings = reconcileSettings(configSchema.parse({ guard, roles: { admin: [9] } }));
   expect(settings.guard).toEqual({ ...guard, adminRoleIds: [9n], isReviewed: false });

@@ -24,7 +24,7 @@ const mirrorOf = (field: Field, [one, two]: readonly [string, string]) => {
   return field === 'roleId' ? BigInt(one.length) : one.trim() || null;
 };
 
-it.each(['name', 'email', 'phone', 'roleId'] as const)('readSeen reads back a %s from saySeen', (field) => {
+it.each(['name', 'email', 'phone', 'roleId'] as const)('readSeen reads a %s that saySeen wrote', (field) => {
   fc.assert(
     fc.property(text, text, text, fc.boolean(), (one, two, three, hasNone) => {
       const mirror = mirrorOf(field, [one, two]);
@@ -78,7 +78,7 @@ describe('the printed commands', () => {
     ],
     [{ reason: 'limit' }, []],
     [{ reason: 'asked' }, []],
-  ])('sayDecideEach prints the command that can decide a held field, if any (case %#)', (more, commands) => {
+  ])('sayDecideEach prints the command for a held field, if one exists (case %#)', (more, commands) => {
     expect(sayDecideEach([{ ...row, ...more }])).toEqual(commands);
   });
 });

@@ -118,14 +118,14 @@ describe.each(Object.entries(encodings))('a sheet of 187 rows in %s', (_, encode
     expect(notes).toEqual([expect.stringContaining('5 cells with a spreadsheet error')]);
   });
 
-  it('planImport proposes only true changes if no country is given', async () => {
+  it('planImport returns no false change if no country is given', async () => {
     const { changes, problems } = await planSheet(encode(sheetOf(all)), null);
     const isTrue = new Set(truth.map((one) => JSON.stringify(one)));
     expect(changes.filter((one) => !isTrue.has(JSON.stringify(one)))).toEqual([]);
     expect(problems.length).toBeLessThanOrEqual(25);
   });
 
-  it('planImport proposes no wrong change if all columns but the ids are sorted', async () => {
+  it('planImport returns no false change if all columns except the ids were sorted', async () => {
     const sorted = rows
       .map(([, ...cells]) => cells)
       .toSorted((a, b) => (a[1] ?? '').localeCompare(b[1] ?? ''));

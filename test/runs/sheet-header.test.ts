@@ -28,7 +28,7 @@ describe('the header of a sheet', () => {
     ['Telefon\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 3, [looksLike(2)]],
     ['Liste, Name\n"E-Mail",Vorname,Nachname\nanne@x.de,Anne,Berg\n', 3, [looksLike(2)]],
     ['sep=;\nPersonal\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 4, [looksLike(3)]],
-  ])('finds the header by its words in %j', async (text, line, notes) => {
+  ])('finds the header below other lines by known column names: %j', async (text, line, notes) => {
     expect(await readSheet(text)).toEqual({ first: anne, line, problems: [], notes });
   });
 
@@ -37,7 +37,7 @@ describe('the header of a sheet', () => {
     ['Vorname;Nachname;\nAnne;Berg;anne@x.de\nBert;Berg\n', anne, ['']],
     ['Vorname;;Nachname\nAnne;anne@x.de;Berg\nBert;#NV;Berg\n', anne, ['']],
     ['id;Vorname;Nachname;;Telefon\n1;Anne;Berg;anne@x.de;\n', { ...anne, id: '1', phone: '' }, ['']],
-  ])('finds the column of emails by its cells in %j', async (text, first, columns) => {
+  ])('finds a column of emails without a known name by its cells: %j', async (text, first, columns) => {
     const notes = columns.map((column) => byContent(column, 'email'));
     expect(await readSheet(text)).toEqual({ first, line: 2, problems: [], notes });
   });
@@ -55,16 +55,16 @@ describe('the header of a sheet', () => {
     ['a column of emails with other cells', 'Vorname;Kontakt\nAnne;anne@x.de\nBert;Bert\n'],
     ['digits without a plus sign', 'Vorname;Nr\nAnne;0012345678\n'],
     ['values in place of a header', 'anne@x.de;Anne\nbert@x.de;Bert\n'],
-  ])('refuses a sheet without a clear column of an id, an email or a phone: %s', async (_, text) => {
+  ])('refuses a sheet without a clear column of ids, emails or phones: %s', async (_, text) => {
     await expect(readSheet(text)).rejects.toThrow('No column of the file is the id, the email or the phone');
   });
 
-  it('ignores emails under an unknown header if the sheet has a column of ids', async () => {
+  it('ignores a column of emails under an unknown header if the sheet has a column of ids', async () => {
     const { first, notes } = await readSheet('id;Vorname;Vorgesetzte\n1;Anne;chef@x.de\n');
     expect([first, notes]).toEqual([{ id: '1', first_name: 'Anne' }, []]);
   });
 
-  it('finds a column of emails if its first twenty rows have emails', async () => {
+  it('finds a column of emails if the first 20 of its 30 cells are emails', async () => {
     const rows = Array.from({ length: 30 }, (_, n) => `${n < 20 ? `a${n}@x.de` : 'keine'};Anne\n`);
     expect(await readSheet(`;Vorname\n${rows.join('')}`)).toMatchObject({
       first: { email: 'a0@x.de' },
