@@ -179,7 +179,7 @@ describe('a review of each push', () => {
   const reviewed = (given: Edits) => guard(viewOf(given), { ...settings, isReviewed: true });
   const email = (id: number) => ({ email: `new${id}@example.com` });
 
-  it('reports the users of an earlier batch and the users under review separately, and neither as news', () => {
+  it('reports separate numbers of users in an earlier batch and under review, and sets isNews to false', () => {
     const held = { 2: [holdOf(2n, email(2).email)] };
     const verdict = reviewed({ edits: { 2: email(2), ...many(20) }, held, shows: { 2: null } });
     expect(verdict.refused).toEqual(['1 users of an earlier batch wait for a decision']);
@@ -280,7 +280,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('still reports 9 users of a waiting batch if the service changes one of these users and 9 others are edited', () => {
+  it('still reports 9 users of a waiting batch if the service changes one of these users and 9 more are edited', () => {
     const held = heldBy(judge({ edits: many(9) }));
     const more = Object.fromEntries(
       Object.keys(many(9)).map((id) => [Number(id) + 10, { email: `more${id}@example.com` }]),
@@ -451,7 +451,7 @@ describe('an email that another user has', () => {
       { edits: crossed },
       { 2: 'alone', 3: 'alone' },
     ],
-  ])('waits if the other user gives it up, and is held if not: it %s', (_, given, expected) => {
+  ])('waits if the owner gives it up, and is held otherwise: it %s', (_, given, expected) => {
     const { plans } = guard(viewOf(given, made), settings);
     const found = plans.slice(0, 4).flatMap(({ id, fields: { email } }) => {
       if (email.kind === 'wait' && email.until !== undefined) return [[Number(id), email.until]];

@@ -184,7 +184,7 @@ describe('a run of the edits', () => {
   });
 });
 
-it('A run of the edits plans no push and is partial if no lookup returns the edited user', async () => {
+it('A run of the edits is partial, and makes no plan, if lookups miss the edited user', async () => {
   const mirror = createMirrorStandIn([stateOf(3n, { phone: '15550999' })]);
   const notes = createRunNotes();
   const service = createServiceStandIn([]);

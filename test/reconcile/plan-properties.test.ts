@@ -268,7 +268,7 @@ describe('a field', () => {
     });
   });
 
-  it('keeps its hold, and is neither pulled nor pushed, while the service does not show its value (A10)', () => {
+  it('keeps its hold, and is neither pulled nor pushed, while the service hides its value (A10)', () => {
     always((state, member, policy) => {
       const { moves, patch, releases, case: userCase } = planInLists(state, member, policy);
       for (const field of fields.filter((of) => isUnread(of, state))) {

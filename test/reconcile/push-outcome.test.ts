@@ -298,7 +298,7 @@ describe('the reason in a hold', () => {
     ['+1 555 0177', '25550177', ': sent "15550177", shown "25550177", first difference at character 1'],
     ['+1 555 0177', '155501779', ': sent "15550177", shown "155501779", first difference at character 9'],
     ['+1 555 0177', '1555017', ': sent "15550177", shown "1555017", first difference at character 8'],
-  ])('gives the position at which the sent %s and the shown %s first differ', (phone, shownPhone, words) => {
+  ])('gives the place of the first difference between sent %s and shown %s', (phone, shownPhone, words) => {
     const answered = {
       intent: intentOf({ phone }),
       seen: { ...shown, phone: shownPhone },

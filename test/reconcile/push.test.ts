@@ -522,7 +522,7 @@ describe('a batch that the service refuses', () => {
   it.each([
     ['three of four users get no answer', 25, [[1n, 2n, 3n, 4n], [1n], [2n], [3n]]],
     ['two users get no answer, and the next batch follows', 2, [[1n, 2n], [1n], [2n], [3n, 4n]]],
-  ])('stops pushing at the third user without an answer, not before: %s', async (_, batchSize, sent) => {
+  ])('stops pushing at the third unanswered user, not earlier: %s', async (_, batchSize, sent) => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {
@@ -912,7 +912,7 @@ describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)',
 });
 
 describe('a user whose pushes never get an answer', () => {
-  it('causes no report of stopped pushes if the three users without an answer were the last users', async () => {
+  it('does not make the run report a stop if the three unanswered users were the last users', async () => {
     const { service, mirror, run, ids } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'lost', applied: false });

@@ -163,7 +163,7 @@ describe('the pushes of a run', () => {
   it.each([
     ['many emails', (id: Id) => ({ email: `robin${id}@example.com` })],
     ['one phone for many users', () => ({ phone: '15550177' })],
-  ])('sends nothing and writes no user if the guard stops the run because of %s', async (_, edited) => {
+  ])('neither sends updates nor writes users if the guard stops the run for %s', async (_, edited) => {
     const { service, mirror, run } = createStage();
     for (const id of ids.slice(0, 6)) mirror.edit(id, edited(id));
     mirror.applyUsers = () => Promise.reject(new Error('written'));

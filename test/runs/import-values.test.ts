@@ -65,7 +65,7 @@ describe('a phone number in a file', () => {
     ['1', '(555) 010-0166', '15550100166'],
     ['1', '555 0100', 'does not begin with 1: begin it with a plus sign'],
     ['46', '5550100166', 'does not begin with 46: begin it with a plus sign'],
-  ])('readPhone completes or refuses a number by the country %s: %s: %s', (country, text, result) => {
+  ])('readPhone uses the country %s to complete or refuse %s: %s', (country, text, result) => {
     expect(Object.values(readPhone(text, country))).toEqual([expect.stringContaining(result)]);
   });
   it.each([
@@ -459,7 +459,7 @@ describe('planImport', () => {
     expect(problems.some(({ line, kind }) => line === 2 && kind === 'contradictory')).toBe(!isTaken);
     expect(changes.some(({ line, field }) => line === 2 && field === 'name')).toBe(isTaken);
   });
-  it('changes no field that has no column in the file, even if empty cells clear fields', () => {
+  it('changes only a field that has a column in the file, even if empty cells clear fields', () => {
     expect(plan(tableOf(['id'], ['1']), { clears: true }).changes).toEqual([]);
     expect(plan(tableOf(['id', 'phone'], ['1', '']), { clears: true }).changes).toMatchObject([
       { field: 'phone', to: null },

@@ -118,7 +118,7 @@ describe.each(Object.entries(encodings))('a sheet of 187 rows in %s', (_, encode
     expect(notes).toEqual([expect.stringContaining('5 cells with a spreadsheet error')]);
   });
 
-  it('planImport returns no false change if no country is given', async () => {
+  it('planImport returns only true changes even if no country is given', async () => {
     const { changes, problems } = await planSheet(encode(sheetOf(all)), null);
     const isTrue = new Set(truth.map((one) => JSON.stringify(one)));
     expect(changes.filter((one) => !isTrue.has(JSON.stringify(one)))).toEqual([]);
