@@ -102,7 +102,7 @@ describe('a command that is killed or loses a connection at any point', () => {
 
   if (asked === undefined)
     it.each(Object.keys(scenes) as Command[])(
-      'leaves a state that the next run completes and a further run does not change: %s (D1, R1)',
+      'leaves a state that the next run completes and one more run does not change: command %s (D1, R1)',
       async (command) => {
         const scene = await scenes[command](theatre);
         const writes = (await play(scene, 'kill', 0)).length;

@@ -12,7 +12,7 @@ it('The client turns each generated answer into storable values or an error, and
   expect([...outcomes.keys()].toSorted()).toEqual(['service', 'taken']);
 });
 
-it('Runs write only values of the generated rows, and send only values that an editor wrote', async () => {
+it('Runs over generated rows write only values of these rows, and send only values that an editor wrote', async () => {
   const database = await createTestDatabase();
   try {
     const { answers, outcomes, broken } = await playRows(database.db, 800, seed, 300);

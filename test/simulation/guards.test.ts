@@ -30,20 +30,20 @@ describe('test/mutation/breaks.txt', () => {
     expect(unfit.map(({ nr, file, from }) => `${nr} of ${file}: ${from}`)).toEqual([]);
   });
 
-  it('removes at least 40 guards, each under a unique name', () => {
+  it('lists at least 40 guards to remove, each under a unique name', () => {
     const names = readGuards().map(({ guard }) => guard.name);
     expect(names.length).toBeGreaterThanOrEqual(40);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('names for each safety check a test, or an invariant of 300 seeds, that fails without the check', () => {
+  it('names for each guard an existing test, or an invariant of at most 300 seeds, that notices its removal', () => {
     const all = readGuards().map(({ guard }) => guard);
     expect(all.filter(({ watch }) => !isWatched(watch)).map(({ name }) => name)).toEqual([]);
     const slow = all.filter(({ watch }) => watch.tier !== 'test' && watch.seeds > 300);
     expect(slow.map(({ name }) => name)).toEqual([]);
   });
 
-  it(`equals the table of guards in ${page} (UPDATE_GUARDS=1 writes it)`, () => {
+  it(`contains the same guards as the table in ${page} (UPDATE_GUARDS=1 writes the table)`, () => {
     const text = readFileSync(page, 'utf8');
     const [before = '', after = ''] = text.split(heading);
     const rest = after.slice(after.indexOf('\n\n'));

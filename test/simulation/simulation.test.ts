@@ -19,7 +19,7 @@ describe('the simulation of musterd in virtual time', () => {
     longHungAfterMs,
   );
 
-  it('reports a broken promise if no deadline stops a late push', async () => {
+  it('reports a broken promise if the check of the deadline of a push is removed', async () => {
     // It ends with the first that notices.
     const flags = ['--guards', '--in', 'after its deadline', '--from', '1', '--seeds', '30'];
     const played = await playSeeds('test/mutation/breaks.ts', ...flags);
