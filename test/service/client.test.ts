@@ -55,7 +55,7 @@ const calls: Record<keyof typeof endpoints, (client: ServiceClient) => Promise<u
 const names = Object.keys(calls) as (keyof typeof calls)[];
 
 describe('each endpoint of the client', () => {
-  test.each(names)('sends %s by its method and path, with a signed token', async (name) => {
+  test.each(names)('sends %s with its method and path and a signed token', async (name) => {
     const { client, server } = await openPair(respond);
     await calls[name](client);
     const { method, path } = endpoints[name];
@@ -72,7 +72,7 @@ describe('each endpoint of the client', () => {
     expect(findOperation(method, path.replace('{id}', '5'))).toEqual(endpoints[name]);
   });
 
-  test.each(names)('a read-only client sends the call %s only if it is a read (O9)', async (name) => {
+  test.each(names)('a read-only client sends %s if it is a read, and rejects a write (O9)', async (name) => {
     const { client, server } = await openPair(respond, { mode: 'read-only' });
     const done = await calls[name](client).then(
       () => 'sent',
@@ -97,14 +97,14 @@ describe('each endpoint of the client', () => {
     },
   );
 
-  test('cancelSchedule() fails if the service answers another string than `ok`', async () => {
+  test('cancelSchedule() fails if the service answers a string other than `ok`', async () => {
     const { client } = await openAnswered(json(200, 'not ok'));
     await expect(client.cancelSchedule(5n)).rejects.toMatchObject({ phase: 'sent' });
   });
 });
 
 describe('reading and updating users', () => {
-  test('users() sends an empty filter for all users, and nothing for phones without digits', async () => {
+  test('users() sends an empty filter for all users, and sends nothing if the phones lack digits', async () => {
     const { client, server } = await openPair(respond);
     await client.users({ emails: [], phones: [] });
     expect(server.requests[0]?.body).toBe('{}');
@@ -116,7 +116,7 @@ describe('reading and updating users', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('updateUsers() sends nothing for an empty map, and throws for 26 users', async () => {
+  test('updateUsers() sends no request for an empty map, and throws for 26 users', async () => {
     const { client, server } = await openPair(respond);
     await client.updateUsers(new Map());
     const many = new Map(Array.from({ length: 26 }, (_, i) => [BigInt(i + 1), { roleId: 4n }]));
@@ -142,7 +142,7 @@ describe('createSchedule, replaceSchedule', () => {
     ['a 13th month', changed({ executeAt: '2030-13-01T00:30:00Z' }), 'execute_at is not an RFC 3339 time'],
     ['a time at minute 31', changed({ executeAt: '2030-01-01T00:31:00Z' }), 'not on a quarter of an hour'],
     ['a time that is too soon', changed({ executeAt: '2030-01-01T00:00:00Z' }), 'less than 15 minutes ahead'],
-  ])('reject a schedule with %s unsent', async (_name, request, message) => {
+  ])('reject a schedule with %s and send none', async (_name, request, message) => {
     const { client, server } = await openPair(respond);
     for (const send of [() => client.createSchedule(request), () => client.replaceSchedule(5n, request)]) {
       await expect(send()).rejects.toMatchObject({
@@ -166,7 +166,7 @@ describe('createSchedule, replaceSchedule', () => {
     },
   );
 
-  test('createSchedule rejects a time 10 minutes ahead by the service’s clock, 30 by its own', async () => {
+  test('createSchedule rejects a time 30 minutes ahead of our clock but 10 ahead of the service’s clock', async () => {
     const clock = createHeldClock();
     const date = new Date(clock.now() + 20 * 60_000).toUTCString();
     const { client } = await openAnswered(json(200, { id: 7, members: [] }, { Date: date }), { clock });
@@ -245,7 +245,7 @@ describe('the settings of a client', () => {
     ['https://service.example/#', 'a query or a fragment'],
     ['service.example', 'is not a URL'],
     ['', 'is not a URL'],
-  ])('checkBaseUrl rejects remote http, a login, a query or no URL: "%s"', (url, message) => {
+  ])('checkBaseUrl rejects remote http, a login, a query and a non-URL: "%s"', (url, message) => {
     expect(() => checkBaseUrl(url)).toThrow(expect.objectContaining({ code: 'configuration' }));
     expect(() => checkBaseUrl(url)).toThrow(message);
     expect(() => checkBaseUrl(url)).not.toThrow('canary');

@@ -99,7 +99,7 @@ test('a stop signal fails requests of its own client, and another client gets it
   await eventually('the connection is closed', () => server.closed() === 1);
 });
 
-test('connections.to() returns one pool for each origin, setting and content of the CA file', async () => {
+test('connections.to() returns the same pool for the same origin, settings and CA file, else another pool', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'musterd-authorities-'));
   onTestFinished(async () => rmSync(folder, { recursive: true }));
   const caFile = join(folder, 'ca.pem');

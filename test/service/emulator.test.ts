@@ -44,7 +44,7 @@ const matrix = variantNames.flatMap((name) => {
 const onEveryGridMs = 7 * 15 * 60_000;
 
 describe('the emulator', () => {
-  test.each(['', ...matrix])('%s: calls succeed, or a list is marked incomplete', async (variant) => {
+  test.each(['', ...matrix])('answers each call, or a list is incomplete, if %s', async (variant) => {
     const emulator = await openEmulator({ variants: parseVariants(variant === '' ? [] : [variant]) });
     const { client } = openClient(emulator.url, { clock: createHeldClock(Date.now()) });
     const { team } = emulator;

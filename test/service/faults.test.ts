@@ -96,7 +96,7 @@ describe('a chunked answer', () => {
   });
 });
 
-test.each(ends)('contactCount() rejects an answer of unknown length that a %s ends (N3)', async (end) => {
+test.each(ends)('contactCount() rejects an answer without length or chunks after a %s (N3)', async (end) => {
   const text = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n12';
   const { client } = await openPair((socket) => writeLast(socket, text, end), once);
   const error = await failure(client.contactCount({}));
@@ -133,14 +133,14 @@ describe('contactCount', () => {
     '"١٢"',
     '"12\\u0000"',
     '"\\n12"',
-  ])('rejects all but 1 to 15 digits without a leading zero: %s (N4)', async (body) => {
+  ])('rejects a value other than 1 to 15 digits, or with a leading 0: %s (N4)', async (body) => {
     const { client } = await openAnswered(answer(200, body));
     expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', status: 200 });
   });
 });
 
 describe('a write without an answer', () => {
-  test('a write fails at the deadline as `sent`, unrepeated, and its connection is closed (N5)', async () => {
+  test('fails at the deadline with phase `sent`, is not repeated, and loses its connection (N5)', async () => {
     const applied: string[] = [];
     const { client, server } = await openPair((_socket, request) => applied.push(request.body));
     const timers = holdTimers();
@@ -212,7 +212,7 @@ const pages = [
 ];
 
 describe('a write that another server answers with status 200', () => {
-  test.each(pages)('a write fails as `sent` if the answer is a foreign page: %s (N9, S10)', async (page) => {
+  test.each(pages)('fails with phase `sent` if the answer is a foreign page: %s (N9, S10)', async (page) => {
     for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
       const { client, server } = await openAnswered(answer(200, page, { 'Content-Type': type }), once);
       const error = await write(client);
@@ -226,7 +226,7 @@ describe('a write that another server answers with status 200', () => {
 describe("a proxy's page with status 200 and any content type in place of an answer", () => {
   const page = (type: string) => answer(200, '<html>Back soon</html>', { 'Content-Type': type });
 
-  test.each(['text/html', 'text/plain', 'application/json'])('repeats a read after %s (N9)', async (type) => {
+  test.each(['text/html', 'text/plain', 'application/json'])('repeats a read: type %s (N9)', async (type) => {
     const { client, server } = await openPair(firstThen((socket) => socket.write(page(type)), whole));
     expect((await client.team()).id).toBe(7n);
     expect(server.requests).toHaveLength(2);
@@ -235,7 +235,7 @@ describe("a proxy's page with status 200 and any content type in place of an ans
 
 describe('the content type of a JSON answer', () => {
   test.each(['text/html', 'text/plain', 'application/octet-stream', 'text/json', ''])(
-    'a read rejects "%s", and accepts it with the setting anyContentType (N10)',
+    'a read rejects the type "%s" unless anyContentType is set (N10)',
     async (type) => {
       const named = json(200, team, { 'Content-Type': type });
       const strict = await openAnswered(named);
@@ -277,7 +277,7 @@ describe('compressed answers', () => {
 });
 
 describe('an answer that is longer than its limit', () => {
-  test('a read fails and closes its connection after maxResponseBytes (N12, R4)', async () => {
+  test('a read fails, and closes its connection, if the answer exceeds maxResponseBytes (N12, R4)', async () => {
     const { client, server } = await openPair(
       (socket) => {
         socket.write(
@@ -332,7 +332,7 @@ test.each([
   expect(server.connections()).toBe(2);
 });
 
-test.each([1, 4])('limits GETs with a body to %i connections, its concurrency (N14)', async (concurrency) => {
+test.each([1, 4])('sends GETs with a body over at most %i connections (N14)', async (concurrency) => {
   const respond: Respond = (socket, request) => {
     socket.write(request.path === '/v1/users/get' ? json(200, { memberships: [] }) : json(200, team));
   };
@@ -348,7 +348,7 @@ test.each([1, 4])('limits GETs with a body to %i connections, its concurrency (N
 });
 
 describe('429 answers', () => {
-  test('sends fewer than 40 requests in 30 minutes of 429s, and the next call succeeds (N16)', async () => {
+  test('slow the client to fewer than 40 requests in 30 minutes, and the next call succeeds (N16)', async () => {
     let storming = true;
     const { client, server, clock, events } = await openPair((socket, request) => {
       if (storming) socket.write(json(429, 'too many requests'));
@@ -374,7 +374,7 @@ describe('429 answers', () => {
 });
 
 describe('beforeSend, awaited before each request of a write', () => {
-  test('runs after the wait for the rate limit, and ends the call unsent if it rejects (R6)', async () => {
+  test('runs after the wait for the rate limit, and ends the call unsent if beforeSend rejects (R6)', async () => {
     const { client, server, clock } = await openAnswered(updated, {
       rate: { burst: 1, places: { take: () => Promise.resolve(120_000), pause: () => Promise.resolve() } },
     });
@@ -435,7 +435,7 @@ describe('the header Retry-After', () => {
     );
   });
 
-  test('parseRetryAfter reads seconds or a date, and returns null for nonsense', () => {
+  test('parseRetryAfter returns ms for seconds or a date, and else null', () => {
     expect(choosePauseMs({ ...facts, retryAfter: '30' })).toBeGreaterThanOrEqual(30_000);
     expect(parseRetryAfter('30', 0)).toBe(30_000);
     expect(parseRetryAfter('Tue, 01 Jan 2030 00:01:00 GMT', Date.UTC(2030, 0, 1))).toBe(60_000);
@@ -448,7 +448,7 @@ describe('the header Retry-After', () => {
 });
 
 describe('5xx answers', () => {
-  test('the client sends 70 requests for 50 failing reads, as they share a retry budget (N18)', async () => {
+  test('cause 20 retries in all for 50 failing reads, since all reads share a retry budget (N18)', async () => {
     const { client, server, clock } = await openAnswered(json(500, 'error'), { random: () => 0.999 });
     for (let i = 0; i < 50; i += 1) await read(client);
     expect(server.requests.length).toBe(70);
@@ -456,7 +456,7 @@ describe('5xx answers', () => {
     expect(backoffs).toHaveLength(20);
   });
 
-  test('takes an error’s label from a JSON string or message, else sets none', async () => {
+  test('label the error with the JSON string or the message of the body, else the error has no label', async () => {
     const labels = [
       ['<html>502</html>', undefined],
       ['', undefined],
@@ -489,7 +489,7 @@ describe('rotation of the two secrets', () => {
   test.each([
     ['old', 'new'],
     ['new', 'old'],
-  ])('once the service refuses the %s secret, signs with the %s secret (N20)', async (revoked, other) => {
+  ])('a refusal of the %s secret makes the client use the %s secret (N20)', async (revoked, other) => {
     let revokedYet = false;
     const { client, server, events } = await openPair(
       (socket, request) => {
@@ -517,7 +517,7 @@ describe('rotation of the two secrets', () => {
     expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new']);
   });
 
-  test('checkCredentials() switches to an accepted next secret, and reports both (N20, S43)', async () => {
+  test('checkCredentials() switches to an accepted next secret, and reports both secrets (N20, S43)', async () => {
     const { client, server, clock } = await openAnswered(json(200, []), { credentials });
     await client.list(inboxes, { memory: nothingLearned });
     const lastNeeded = clock.now();
@@ -554,7 +554,7 @@ describe("a clock that differs from the service's clock", () => {
     };
 
   test.each([-600, -60, 60, 600])(
-    'measures, reports and corrects a clock that is %i s ahead (N21)',
+    'makes the client measure, report and correct a difference of %i s (N21)',
     async (seconds) => {
       const clock = createHeldClock();
       const { client, server, events } = await openPair(
@@ -571,7 +571,7 @@ describe("a clock that differs from the service's clock", () => {
     },
   );
 
-  test('the client warns and fails if the clocks differ by more than correctUpToMs (N21)', async () => {
+  test('makes the client warn and its calls fail if it exceeds correctUpToMs (N21)', async () => {
     const clock = createHeldClock();
     const { client, events } = await openPair(
       judge(() => clock.now() + 600_000),
@@ -586,7 +586,7 @@ describe("a clock that differs from the service's clock", () => {
 test.each([
   ['a host name that does not resolve', 'https://does-not-exist.invalid', 'no connection to the service'],
   ['a port that refuses the connection', 'http://127.0.0.1:9', 'ECONNREFUSED'],
-])('retries a write to %s, and fails it as `not-sent` after two tries (N22)', async (_, baseUrl, words) => {
+])('tries a write to %s twice, and fails with phase `not-sent` (N22)', async (_, baseUrl, words) => {
   const { client, events } = openClient(baseUrl, { retry: { attempts: 2 } });
   const error = await write(client);
   expect(error).toMatchObject({ phase: 'not-sent', status: undefined });
@@ -619,7 +619,7 @@ describe('atStart, called before the first byte of an update', () => {
     return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile, ...http } }) };
   };
 
-  test('stops the update before a byte is sent if it throws after a slow TLS handshake (R6)', async () => {
+  test('stops the update before a byte is sent if atStart throws after a slow TLS handshake (R6)', async () => {
     const { client, server, gate, clock, events } = await openGate();
     const old = new Error('prepared too long ago');
     const atStart = () => {
@@ -661,7 +661,7 @@ describe('atStart, called before the first byte of an update', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('runs before each update on a kept connection, and stops an update by throwing', async () => {
+  test('runs before each update on a kept connection, and stops an update if atStart throws', async () => {
     const { client, server } = await openGate();
     const old = new Error('prepared too long ago');
     let asked = 0;
@@ -732,7 +732,7 @@ describe('TLS certificates', () => {
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'fails a write after a %i, and follows no redirect, whether to the same host or another (N24, S4)',
+  'fails a write after a %i, and follows no redirect, whether to the same host or another host (N24, S4)',
   async (status) => {
     const other = await openAnswered(updated);
     for (const location of [
@@ -759,7 +759,7 @@ const old = {
   user_updated_at: '2020-01-01T00:00:00Z',
 };
 
-test('reads the users of a cached answer, but does not set the clock by its `Date` (N25)', async () => {
+test('reads the users of a cached answer, but does not correct the clock by the `Date` of that answer (N25)', async () => {
   const headers = { Age: '3600', Date: 'Wed, 01 Jan 2020 00:00:00 GMT' };
   const { client } = await openAnswered(json(200, { memberships: [old] }, headers));
   const { users } = await client.users({ emails: [], phones: [] });
@@ -769,7 +769,7 @@ test('reads the users of a cached answer, but does not set the clock by its `Dat
   expect(client.clockOffsetMs()).toBeNull();
 });
 
-test('keeps tokens and the key out of errors and events if a server repeats tokens (S7)', async () => {
+test('keeps tokens and the key out of errors and events if a server repeats tokens in its answers (S7)', async () => {
   const { client, server, events } = await openPair((socket, request) => {
     const said = request.headers['authorization'] ?? '';
     const [, token = ''] = said.split(' ');

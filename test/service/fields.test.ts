@@ -211,7 +211,7 @@ describe('the fields of an answer', () => {
     expect(await read(row)).toStrictEqual(expected(name, row));
   });
 
-  test.each(fields)('rejects %s without a valid %s only if it is required', async (name, path, type) => {
+  test.each(fields)('rejects %s if required %s is invalid, else reads it', async (name, path, type) => {
     const { shape, required, absent } = caseOf(name);
     const row = sampleOf(shape);
     const whole = expected(name, row);
@@ -263,7 +263,7 @@ const swapped = fields.filter(([name, path, type]) => {
   return plainly[type] !== undefined && !required.includes(path) && lastOf(path) !== 'id';
 });
 
-test.each(swapped)('in %s, reads %s if a number comes as text or vice versa', async (name, path, type) => {
+test.each(swapped)('reads of %s the field %s if number and text are swapped', async (name, path, type) => {
   const row = sampleOf(cases[name].shape);
   const read = await openReader(name);
   const [sent, taken] = plainly[type] ?? [];
@@ -317,7 +317,7 @@ function leftOver(value: unknown): readonly unknown[] {
   );
 }
 
-test.each(names)('the emulator sends each field of %s except listed gaps', async (name) => {
+test.each(names)('the emulator sends all fields of %s except listed fields', async (name) => {
   const emulator = await openEmulator({ users: 3, tags: 3, fields: 3 });
   const { client } = openClient(emulator.url, { clock: systemClock });
   const { team } = emulator;

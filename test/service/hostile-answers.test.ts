@@ -100,7 +100,7 @@ describe('an answer that is built to use up all memory', () => {
 test.each<readonly [string, number, (client: ServiceClient) => Promise<unknown>]>([
   ['count', 65_536, (client) => client.contactCount({})],
   ['page', 8_388_608, (client) => client.list(tags, { memory: nothingLearned, size: 100 })],
-])('a call fails if a %s exceeds %i bytes (S6)', async (_, bytes, read) => {
+])('a call fails if its answer, a %s, exceeds %i bytes (S6)', async (_, bytes, read) => {
   const { client } = await openAnswered(answer(200, `[${'1,'.repeat(bytes / 2)}0]`), {
     retry: { attempts: 1 },
   });

@@ -37,7 +37,7 @@ describe('measureBounds', () => {
     ['the same keys again and again', `[${`{${keys(3)}},`.repeat(10_000)}`, null],
     ['a text that does not end', '["abcdefghijklmn\\', null],
     ['an empty body', '', null],
-  ])('returns the limit that is exceeded, or null, for %s', (_, text, excess) => {
+  ])('returns the limit that the body exceeds, or null, for %s', (_, text, excess) => {
     expect(measureBounds(Buffer.from(text)).excess).toBe(excess);
   });
 });

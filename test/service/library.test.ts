@@ -118,7 +118,7 @@ describe('the methods of a client', () => {
     await expect(client.updateUsers([{ id: 1n }, { id: 1n }])).rejects.toThrow(RangeError);
   });
 
-  test('creates a tag, marks a conversation read, creates, replaces and cancels a schedule', async () => {
+  test('create a tag, mark a conversation as read, and create, replace and cancel a schedule', async () => {
     const { client } = await openEmulated();
     const { id } = await client.createTag('VIP');
     expect(await client.tag(id)).toMatchObject({ id, tag: 'VIP' });
@@ -147,7 +147,7 @@ describe('the methods of a client', () => {
 });
 
 describe('listings, read row by row', () => {
-  test('tags() returns each tag once, and a second tags() sends fewer requests', async () => {
+  test('tags() returns each tag once, and a second call of tags() sends fewer requests', async () => {
     const { client, emulator } = await openEmulated({ variants: { pages: 'base-1-empty' } });
     const first = await Array.fromAsync(client.tags());
     expect(new Set(first.map(({ id }) => id)).size).toBe(45);
@@ -305,7 +305,7 @@ describe('cancelling a call by its signal', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('a call that waits for the rate limit rejects when cancelled, and the next succeeds', async () => {
+  test('a call that waits for the rate limit rejects when it is cancelled, and the next call succeeds', async () => {
     const stop = new AbortController();
     const { client } = await openAnswered(answer(200, '"5"'), {
       rate: { perMinute: 240, burst: 1 },

@@ -31,7 +31,7 @@ describe.each(numbered)('readListing, if pages are numbered "%s"', (paging) => {
   });
 
   test.each([10, 37, 100])(
-    'reads all rows if a page has at most %i rows, but page numbers count the requested size (A6)',
+    'reads all rows if the service cuts pages to %i rows but numbers pages by the requested size (A6)',
     async (cap) => {
       for (const n of [1, cap - 1, cap, cap + 1, 2 * cap - 1, 2 * cap, 450]) {
         const listing = createVariantListing({ paging, cap, skipsByLimit: true, rows: makeRows(n) });
@@ -61,13 +61,13 @@ test.each([
   ['base 1, 0 like 1', 3],
   ['base 1, 0 empty', 4],
   ['base 1, 0 refused', 3],
-] as const)('with paging "%s", readListing sends %i requests beyond 3 pages', async (paging, besides) => {
+] as const)('readListing, with paging "%s", sends %i requests beside 3 pages', async (paging, besides) => {
   const listing = createVariantListing({ paging, rows: makeRows(45) });
   const { memory } = await read(listing, nothingLearned, 20);
   expect(await read(listing, memory, 20)).toMatchObject({ status: 'complete', requests: 3 + besides });
 });
 
-test('readListing returns incomplete after two repeats if the service ignores `page` (A5)', async () => {
+test('readListing returns incomplete after three equal pages if the service ignores `page` (A5)', async () => {
   const listing = createVariantListing({ paging: 'page ignored', cap: 10, rows: makeRows(25) });
   const result = await read(listing, nothingLearned, 10);
   expect(result).toMatchObject({
@@ -78,7 +78,7 @@ test('readListing returns incomplete after two repeats if the service ignores `p
   });
 });
 
-test('readListing sends one request less while its number of rows stays the same', async () => {
+test('readListing sends one request less if the listing has as many rows as in the last read', async () => {
   const listing = createVariantListing({ rows: makeRows(37) });
   const first = await read(listing);
   expect(first).toMatchObject({ requests: 4, memory: { limit: 37 } });
@@ -112,7 +112,7 @@ test('readListing returns the row that was read last if two pages have the same 
   expect(rows.filter((row) => row.id === 3n)).toEqual([{ id: 3n, updated: 'later' }]);
 });
 
-test.each(numbered)('readListing reads all rows if its page size is stale, for "%s" (A7)', async (paging) => {
+test.each(numbered)('readListing reads all rows with a wrong stored page size: "%s" (A7)', async (paging) => {
   for (const [limit, isLargest] of [
     [10, true],
     [50, true],

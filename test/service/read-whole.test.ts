@@ -55,7 +55,7 @@ describe('the digests of a listing', () => {
   test.each([
     [inboxes, 1],
     [tags, 3],
-  ])('client.list reports $name as known only while the answers stay the same', async (listed, pages) => {
+  ])('client.list sets isKnown of $name only while the answers stay the same', async (listed, pages) => {
     let name = 'one';
     const { client, server } = await openRows((page) => twoOn(0, name)(page));
     const options = { ...asked, size: 2, filter: listed === tags ? { archived: true } : {} };
@@ -87,7 +87,7 @@ describe('the digests of a listing', () => {
     });
   });
 
-  test('client.list reports a listing as not known if the service refuses a page', async () => {
+  test('client.list sets isKnown to false if the service refuses a page', async () => {
     const { client } = await openPair((socket, { body }) => {
       const { page } = JSON.parse(body) as { page: number };
       socket.write(page === 0 ? json(400, 'no page 0') : json(200, page === 1 ? [{ id: 1 }] : []));

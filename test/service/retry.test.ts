@@ -53,7 +53,7 @@ const failures: Record<FailureReason, Record<Failure['phase'], readonly [read: b
 describe('nextStep', () => {
   for (const reason of Object.keys(failures) as FailureReason[]) {
     for (const phase of ['not-sent', 'sent'] as const) {
-      test(`repeats calls unless "${reason}" is final, and writes only if not sent (${phase})`, () => {
+      test(`repeats a read unless "${reason}" is final, and a write only if not sent (${phase})`, () => {
         const [read, write] = failures[reason][phase];
         expect(step('read', failed(reason, phase)).kind).toBe(read ? 'retry' : 'give-up');
         expect(step('write', failed(reason, phase)).kind).toBe(write ? 'retry' : 'give-up');
@@ -91,7 +91,7 @@ describe('nextStep', () => {
     expect(step('read', refusal(429), { failures: 0, throttles }).kind).toBe('give-up');
   });
 
-  test('pauses longer after each failure, follows a Retry-After of 7 s, gives up at 600 s', () => {
+  test('pauses longer after each failure, obeys a Retry-After of 7 s, and gives up at a Retry-After of 600 s', () => {
     expect(step('read', refusal(500))).toMatchObject({ afterMs: 500 });
     expect(step('read', refusal(500), { failures: 3, throttles: 0 })).toMatchObject({ afterMs: 2_000 });
     expect(step('read', refusal(503, '7'))).toMatchObject({ afterMs: 7_000 });

@@ -10,7 +10,7 @@ function open() {
 }
 
 describe('createTokens', () => {
-  it.each(['advance', 'jump'] as const)('makes a new token once 240 s have passed (%s)', async (pass) => {
+  it.each(['advance', 'jump'] as const)('makes a new token after 240 s by each clock (%s)', async (pass) => {
     const { clock, tokens } = open();
     const serial = async () => (await tokens.authorization()).serial;
     const first = await serial();

@@ -51,7 +51,7 @@ describe('reading and writing JSON', () => {
     );
   });
 
-  test('decodeUtf8 turns bytes that are not UTF-8 into lone surrogates of their text (A13)', async () => {
+  test('decodeUtf8 turns bytes that are not UTF-8 into lone surrogates, and sets wellFormed to false (A13)', async () => {
     const bytes = Buffer.concat([
       Buffer.from('["a","'),
       Buffer.from([0xff, 0xed, 0xa0, 0x80]),
@@ -79,7 +79,7 @@ describe('reading and writing JSON', () => {
     }
   });
 
-  test('parseJson reports a text as suspicious only if it escapes a NUL or a surrogate', () => {
+  test('parseJson reports a text as suspicious only if the text has an escaped NUL or surrogate', () => {
     expect(parseJson('"a\\u0000"').suspicious).toBe(true);
     expect(parseJson('"\\uD83D\\ude00"').suspicious).toBe(true);
     expect(parseJson('"\\u00e9 \\n é 😀"').suspicious).toBe(false);
@@ -88,7 +88,7 @@ describe('reading and writing JSON', () => {
 
 describe('rows without a valid id (1 to 2^63 - 1)', () => {
   test.each(['"12"', '1.5', '-1', '0', 'null', 'true', '{}', '[1]', '9223372036854775808', '1e30', '""'])(
-    'rejects a row with the id %s, and keeps its neighbours (A9)',
+    'rejects a row with the id %s, and keeps the rows before and after (A9)',
     async (id) => {
       const { rows, rejected } = await tags(
         `{"id":9007199254740993},{"id":${id},"tag":"b"},{"id":3,"tag":"c"}`,
@@ -186,7 +186,7 @@ describe('decodeMemberships', () => {
   });
 
   test.each(['null', '[]', '{}', '"x"', '{"memberships":null}', '{"memberships":{}}', '{"Memberships":[]}'])(
-    'rejects %s: no list of memberships',
+    'rejects an answer without a list: %s',
     async (text) => {
       await expect(decodeMemberships(reply(text))).rejects.toThrow(
         expect.objectContaining({
@@ -265,13 +265,13 @@ describe('decodeTeam', () => {
   test.each([
     ['[]', 'a team with an id'],
     ['null', 'a team with an id'],
-  ])('rejects an answer that is no team with an id: %s', async (text, message) => {
+  ])('rejects an answer that is not a team with an id: %s', async (text, message) => {
     await expect(decode(text)).rejects.toThrow(message);
   });
 });
 
 describe('decoders of single answers', () => {
-  test('decodeOne reads the requested tag, and throws for another id, a list, a NUL', async () => {
+  test('decodeOne returns the requested tag, and throws for any other answer', async () => {
     expect(await decodeOne(reply('{"id":5,"tag":"a"}'), 'tag', 5n, decodeTag)).toMatchObject({
       id: 5n,
       tag: 'a',

@@ -2,7 +2,7 @@
 import { conforms, type Proof, type Row, rule, withoutPath } from './interface-row.ts';
 
 const jwt = 'Authentication: API Secret JWT';
-const signed: Proof = ['service/client.test.ts', 'sends %s by its method and path, with a signed token'];
+const signed: Proof = ['service/client.test.ts', 'sends %s with its method and path and a signed token'];
 const refused: Proof = [
   'emulator/authentication.test.ts',
   'answers 401 to a missing, malformed, forged or expired token',
@@ -41,8 +41,8 @@ const authentication: readonly Row[] = [
     ],
     emulator: ['emulator/wire/authenticate.ts', 'leewayMs'],
     tests: [
-      ['service/faults.test.ts', 'measures, reports and corrects a clock that is %i s ahead (N21)'],
-      ['service/emulator.test.ts', 'the emulator › %s: calls succeed, or a list is marked incomplete'],
+      ['service/faults.test.ts', 'makes the client measure, report and correct a difference of %i s (N21)'],
+      ['service/emulator.test.ts', 'the emulator › answers each call, or a list is incomplete, if %s'],
     ],
     variants: ['future-iat'],
   }),
@@ -79,7 +79,7 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/faults.test.ts',
-        'keeps tokens and the key out of errors and events if a server repeats tokens (S7)',
+        'keeps tokens and the key out of errors and events if a server repeats tokens in its answers (S7)',
       ],
       ['system/command-line.test.ts', 'reconcile prints no secret key or token at log level debug (S32)'],
       ['emulator/emulator.test.ts', 'the control endpoint lists all requests except its own'],
@@ -91,7 +91,7 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/faults.test.ts',
-        'checkCredentials() switches to an accepted next secret, and reports both (N20, S43)',
+        'checkCredentials() switches to an accepted next secret, and reports both secrets (N20, S43)',
       ],
     ],
   }),
@@ -99,7 +99,7 @@ const authentication: readonly Row[] = [
     client: ['service/token.ts', 'Credentials.next'],
     emulator: ['emulator/control/team-control.ts', 'TeamControl.revokeSecret'],
     tests: [
-      ['service/faults.test.ts', 'once the service refuses the %s secret, signs with the %s secret (N20)'],
+      ['service/faults.test.ts', 'a refusal of the %s secret makes the client use the %s secret (N20)'],
       ['system/check.test.ts', 'reports when a run last needed each of two secrets (S44)'],
       ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third secret'],
     ],
@@ -119,7 +119,7 @@ const authentication: readonly Row[] = [
 
 const labelled: Proof = [
   'service/faults.test.ts',
-  'takes an error’s label from a JSON string or message, else sets none',
+  'label the error with the JSON string or the message of the body, else the error has no label',
 ];
 
 const errors: readonly Row[] = [
@@ -171,7 +171,7 @@ const errors: readonly Row[] = [
       labelled,
       [
         'service/faults.test.ts',
-        'sends fewer than 40 requests in 30 minutes of 429s, and the next call succeeds (N16)',
+        'slow the client to fewer than 40 requests in 30 minutes, and the next call succeeds (N16)',
       ],
       ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
     ],
@@ -181,7 +181,7 @@ const errors: readonly Row[] = [
     client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else growing pauses with jitter'],
     emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
-      ['service/faults.test.ts', 'parseRetryAfter reads seconds or a date, and returns null for nonsense'],
+      ['service/faults.test.ts', 'parseRetryAfter returns ms for seconds or a date, and else null'],
       ['service/faults.test.ts', 'choosePauseMs returns 1 s to 15 min for any text in Retry-After (N17)'],
       [
         'emulator/authentication.test.ts',
@@ -206,7 +206,7 @@ const errors: readonly Row[] = [
     tests: [
       [
         'service/faults.test.ts',
-        'the client sends 70 requests for 50 failing reads, as they share a retry budget (N18)',
+        'cause 20 retries in all for 50 failing reads, since all reads share a retry budget (N18)',
       ],
       labelled,
       ['service/retry.test.ts', 'repeats a read after a %i, and does not repeat a write'],
@@ -231,7 +231,7 @@ const limits: readonly Row[] = [
     client: ['service/rate-limiter.ts', 'createRate'],
     emulator: ['emulator/rules/rate-limit.ts', 'createRateLimit'],
     tests: [
-      ['service/rate-limiter.test.ts', 'sends up to 500 requests in 60 s, on average 475 or more (seed %i)'],
+      ['service/rate-limiter.test.ts', 'sends at most 500 requests in 60 s, on average over 474 (seed %i)'],
       ['service/rate-limiter.test.ts', 'sends 300 to 500 requests a minute with %s'],
       ['mirror/rate-limits.test.ts', 'three processes that ask 20 times each get 60 different send times'],
       ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
@@ -265,7 +265,7 @@ const limits: readonly Row[] = [
       ['service/pages.test.ts', 'two reads return all rows, for any number of rows and any page limit (A6)'],
       [
         'service/pages.test.ts',
-        'reads all rows if a page has at most %i rows, but page numbers count the requested size (A6)',
+        'reads all rows if the service cuts pages to %i rows but numbers pages by the requested size (A6)',
       ],
       ['emulator/pages.test.ts', 'listings return 30 rows by default, and never more rows than limit-cap'],
     ],
@@ -275,7 +275,7 @@ const limits: readonly Row[] = [
     client: ['service/roster-endpoints.ts', 'maxPatches', 'at most 25 users in one update'],
     emulator: ['emulator/wire/web-server.ts', 'settings.bodyLimit'],
     tests: [
-      ['service/client.test.ts', 'updateUsers() sends nothing for an empty map, and throws for 26 users'],
+      ['service/client.test.ts', 'updateUsers() sends no request for an empty map, and throws for 26 users'],
       ['emulator/emulator.test.ts', 'answers 413 with a JSON string to a body of 11 MiB'],
     ],
   }),

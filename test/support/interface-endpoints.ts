@@ -2,10 +2,10 @@
 import { conforms, type Proof, type Row, type Source } from './interface-row.ts';
 
 const section = 'Endpoints';
-const sent: Proof = ['service/client.test.ts', 'sends %s by its method and path, with a signed token'];
+const sent: Proof = ['service/client.test.ts', 'sends %s with its method and path and a signed token'];
 const taken: Proof = [
   'service/emulator.test.ts',
-  'the emulator › %s: calls succeed, or a list is marked incomplete',
+  'the emulator › answers each call, or a list is incomplete, if %s',
 ];
 
 function endpoint(operation: string, client: Source, emulator: string, proof: Proof): Row {
@@ -99,7 +99,7 @@ export const endpointRows: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeOne', 'rejects an answer with another row than requested'],
     emulator: ['emulator/wire/answer-request.ts', 'perform.id'],
     tests: [
-      ['service/wire.test.ts', 'decodeOne reads the requested tag, and throws for another id, a list, a NUL'],
+      ['service/wire.test.ts', 'decodeOne returns the requested tag, and throws for any other answer'],
       ['emulator/schedules.test.ts', 'GET tag and survey answer 404 to unknown ids, and 400 to non-numbers'],
     ],
     field: { at: withId.map((operation) => `${operation} path`), path: 'id', type: 'integer' },
@@ -111,7 +111,7 @@ export const endpointRows: readonly Row[] = [
     emulator: ['emulator/wire/answer-schemas.ts', 'contactCount'],
     tests: [
       ['service/faults.test.ts', 'accepts up to 15 digits, as a JSON number or a JSON string: %s (N4)'],
-      ['service/faults.test.ts', 'rejects all but 1 to 15 digits without a leading zero: %s (N4)'],
+      ['service/faults.test.ts', 'rejects a value other than 1 to 15 digits, or with a leading 0: %s (N4)'],
       ['emulator/pages.test.ts', 'returns a filtered count as a string, or as integer if count-body=integer'],
     ],
     variants: ['count-body'],
@@ -137,7 +137,7 @@ export const endpointRows: readonly Row[] = [
     client: ['service/messages/wire-schedule.ts', 'decodeString.expected'],
     emulator: ['emulator/wire/answer-schemas.ts', 'cancelled'],
     tests: [
-      ['service/client.test.ts', 'cancelSchedule() fails if the service answers another string than `ok`'],
+      ['service/client.test.ts', 'cancelSchedule() fails if the service answers a string other than `ok`'],
       ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, which then gets 404'],
     ],
     field: { at: ['DELETE /v1/schedule/{id} response'], path: '', type: 'string' },

@@ -8,7 +8,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/http.ts', 'createHttp.body'],
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
     tests: [
-      ['service/faults.test.ts', 'limits GETs with a body to %i connections, its concurrency (N14)'],
+      ['service/faults.test.ts', 'sends GETs with a body over at most %i connections (N14)'],
       ['emulator/users.test.ts', 'returns the users whose email or phone is in the body of the GET'],
       ['emulator/empty-objects.test.ts', 'accepts [] for {}, but answers 400 if empty-list=refused: %s %j'],
     ],
@@ -62,7 +62,7 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
-      ['service/client.test.ts', 'createSchedule, replaceSchedule › reject a schedule with %s unsent'],
+      ['service/client.test.ts', 'createSchedule, replaceSchedule › reject a schedule with %s and send none'],
       ['emulator/schedules.test.ts', 'answers 400 to a message if a required field is missing or wrong'],
     ],
     variants: ['schedule-creator'],
@@ -88,7 +88,7 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
     tests: [
-      ['service/client.test.ts', 'createSchedule, replaceSchedule › reject a schedule with %s unsent'],
+      ['service/client.test.ts', 'createSchedule, replaceSchedule › reject a schedule with %s and send none'],
       ['emulator/schedules.test.ts', 'accepts each kind of recipient, and any time without grid and margin'],
     ],
     variants: ['schedule-grid', 'schedule-margin'],
@@ -103,7 +103,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
       ['emulator/pages.test.ts', 'listings sort newest first or by `order`; unknown-order=refuse gives 400'],
-      ['service/emulator.test.ts', 'the emulator › %s: calls succeed, or a list is marked incomplete'],
+      ['service/emulator.test.ts', 'the emulator › answers each call, or a list is incomplete, if %s'],
     ],
     variants: ['order', 'unknown-order'],
   }),

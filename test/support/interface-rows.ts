@@ -45,10 +45,10 @@ function fieldRows(resource: Resource, tests: (path: string) => readonly Proof[]
   });
 }
 
-const takenApart: Proof = ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'];
+const takenApart: Proof = ['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it'];
 const whole: Proof = ['service/fields.test.ts', 'the client reads every documented field of %s'];
-const noAnswer: Proof = ['service/wire.test.ts', 'decodeMemberships › rejects %s: no list of memberships'];
-const played: Proof = ['service/fields.test.ts', 'the emulator sends each field of %s except listed gaps'];
+const noAnswer: Proof = ['service/wire.test.ts', 'decodeMemberships › rejects an answer without a list: %s'];
+const played: Proof = ['service/fields.test.ts', 'the emulator sends all fields of %s except listed fields'];
 const sent: Proof = ['service/requests.test.ts', 'the client sends every documented field of %s'];
 
 /** Which the emulator does not answer by itself: it plays no campaigns. */

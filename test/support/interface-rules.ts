@@ -7,7 +7,7 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'answerRequest.stringify'],
     tests: [
       conforms('each reading endpoint answers 200 with JSON'),
-      ['service/faults.test.ts', 'a read rejects "%s", and accepts it with the setting anyContentType (N10)'],
+      ['service/faults.test.ts', 'a read rejects the type "%s" unless anyContentType is set (N10)'],
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
       ['emulator/empty-objects.test.ts', 'accepts [] for {}, but answers 400 if empty-list=refused: %s %j'],
     ],
@@ -17,7 +17,7 @@ const general: readonly Row[] = [
     client: ['service/base-url.ts', 'checkBaseUrl', 'plain HTTP only to loopback, for the emulator'],
     emulator: ['emulator/wire/web-server.ts', 'createServer'],
     tests: [
-      ['service/client.test.ts', 'checkBaseUrl rejects remote http, a login, a query or no URL: "%s"'],
+      ['service/client.test.ts', 'checkBaseUrl rejects remote http, a login, a query and a non-URL: "%s"'],
       ['service/faults.test.ts', 'the client trusts a private authority whose certificate is in caFile'],
       ['emulator/emulator.test.ts', 'rejects plain HTTP, and resets a TLS connection for the fault reset-in'],
       ['emulator/emulator.test.ts', 'refuses to start with plain HTTP except on loopback'],
@@ -28,7 +28,7 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/authenticate.ts', 'authenticate'],
     tests: [
       conforms('missing, invalid and expired credentials get 401 Unauthorized'),
-      ['service/client.test.ts', 'sends %s by its method and path, with a signed token'],
+      ['service/client.test.ts', 'sends %s with its method and path and a signed token'],
     ],
   }),
   rule('General rules', '3. `X-Request-Id` on every response', {
@@ -54,7 +54,7 @@ const general: readonly Row[] = [
   rule('General rules', '4. inbox ids come from the inbox listing', {
     client: ['model/listed/inboxes.ts', 'inboxes.list'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox'],
-    tests: [['service/emulator.test.ts', 'the emulator › %s: calls succeed, or a list is marked incomplete']],
+    tests: [['service/emulator.test.ts', 'the emulator › answers each call, or a list is incomplete, if %s']],
   }),
   ...withoutPath('General rules', '5. `creator_id` when a message is sent'),
 ];
@@ -79,14 +79,14 @@ const fields: readonly Row[] = [
         'service/wire.test.ts',
         'encodeUserPatch writes only changed fields, and of a phone only the digits (S71)',
       ],
-      ['service/wire.test.ts', 'rejects a row with the id %s, and keeps its neighbours (A9)'],
+      ['service/wire.test.ts', 'rejects a row with the id %s, and keeps the rows before and after (A9)'],
     ],
   }),
   rule('Resources', 'missing, null and undocumented fields (undocumented)', {
     client: ['service/wire.ts', 'takeFields', 'only the id is required; `raw` keeps unknown fields'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [
-      ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'],
+      ['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it'],
       ['service/wire.test.ts', 'keeps unknown fields in `raw`, even one called `__proto__` (A11)'],
       ['emulator/pages.test.ts', 'listings leave out rev if revisions=absent, but never the id'],
     ],
@@ -95,7 +95,7 @@ const fields: readonly Row[] = [
   rule('Inbox', '`invited`: a list of strings', {
     client: ['model/listed/inboxes.ts', 'inboxes.invited', 'a value of another type stays in `raw`'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox.invited'],
-    tests: [['service/fields.test.ts', 'rejects %s without a valid %s only if it is required']],
+    tests: [['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it']],
     variants: ['invited'],
   }),
   rule('User', '`phone`: digits in E.164 form without the plus', {
@@ -126,7 +126,7 @@ const fields: readonly Row[] = [
     client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'only the id is required'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
-      ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'],
+      ['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it'],
       ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, which then gets 404'],
     ],
     variants: ['schedule-answer'],
@@ -143,7 +143,7 @@ const fields: readonly Row[] = [
     client: ['model/listed/contact-fields.ts', 'contactFields', 'mirrored; no decision depends on them'],
     emulator: ['emulator/wire/encode.ts', 'revision'],
     tests: [
-      ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'],
+      ['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it'],
       ['emulator/pages.test.ts', 'listings leave out rev if revisions=absent, but never the id'],
     ],
     variants: ['revisions'],
@@ -180,7 +180,7 @@ const open: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeListed', 'keeps the text as written'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
-      ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'],
+      ['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it'],
       ['emulator/pages.test.ts', 'returns no row twice, but skips rows at the cursor’s time (%s digits)'],
     ],
     variants: ['fraction'],
@@ -188,12 +188,12 @@ const open: readonly Row[] = [
   rule('Other shapes', '4. values of a survey’s `type` (undocumented)', {
     client: ['model/listed/surveys.ts', 'surveys.type', 'any text'],
     emulator: ['emulator/wire/answer-schemas.ts', 'survey.type'],
-    tests: [['service/fields.test.ts', 'rejects %s without a valid %s only if it is required']],
+    tests: [['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it']],
   }),
   rule('Other shapes', '5. format and values of a tag’s `color` (undocumented)', {
     client: ['model/listed/tags.ts', 'tags.color', 'any text'],
     emulator: ['emulator/wire/answer-schemas.ts', 'tag.color'],
-    tests: [['service/fields.test.ts', 'rejects %s without a valid %s only if it is required']],
+    tests: [['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it']],
   }),
   rule('States and transitions', 'states of any resource (undocumented)', {
     client: ['service/call.ts', 'nullIfMissing', 'assumes no states: a missing resource is null'],
