@@ -115,7 +115,7 @@ const robin: UserValues = {
 /** What a service that takes them shows of these values. */
 const taken = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
 
-describe('many edits', () => {
+describe('pushEdits with many edits', () => {
   const turns = async (count: number) => {
     for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
   };
@@ -238,7 +238,7 @@ describe('many edits', () => {
   });
 });
 
-describe('an edit that the service accepts', () => {
+describe('pushEdits with edits that the service accepts', () => {
   it.each(fields)('sends only %s, and stores the value that the service shows (A19)', async (field) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { [field]: robin[field] });
@@ -306,7 +306,7 @@ describe('an edit that the service accepts', () => {
   });
 });
 
-describe('right before an edit is sent', () => {
+describe('pushEdits right before an edit is sent', () => {
   it('reads the user again, pulls a new role, and holds the email that the service changed meanwhile (A24, A25)', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
@@ -392,12 +392,12 @@ describe('right before an edit is sent', () => {
 
 const late = 'POST /v1/users/update was not sent: it had waited for too long since it was prepared';
 
-describe('a batch that waits before it leaves', () => {
+describe('pushEdits with a batch that waits before it leaves', () => {
   it.each([
     ['is not sent', 5_001, 0],
     ['is sent', 4_000, 0],
     ['is sent, since waits for the rate limit do not count', 5_500, 300],
-  ])('expires after 5 s, not counting waits: it %s (read %i ms, waits %i ms)', async (says, ms, placeMs) => {
+  ])('drops it after 5 s, not counting waits: it %s (read %i ms, waits %i ms)', async (says, ms, placeMs) => {
     const { service, mirror, clock, run } = createStage({ users: 2, placeMs });
     const { users } = service;
     mirror.edit(1n, { roleId: 9n });
@@ -461,7 +461,7 @@ describe('a batch that waits before it leaves', () => {
   });
 });
 
-describe('a batch that the service refuses', () => {
+describe('pushEdits with a batch that the service refuses', () => {
   const bad = (field: Field) => (patch: UserPatch) => patch[field] === robin[field];
 
   it('retries the request user by user, then field by field, and holds only the refused value (A21)', async () => {
@@ -606,7 +606,7 @@ describe('a batch that the service refuses', () => {
   });
 });
 
-describe('fields of one user that are sent one by one', () => {
+describe('pushEdits with fields that are sent one by one', () => {
   const stage = () => {
     const made = createStage();
     made.mirror.edit(1n, { ...robin });
@@ -678,7 +678,7 @@ function rename({ service, mirror }: ReturnType<typeof createStage>, id: Id, joi
 const harmedFirst =
   'an update of user 1 changed a name that was not sent: pushing stopped, and the next run puts the name back';
 
-describe('fields that are sent one by one to a service that clears names', () => {
+describe('pushEdits, field by field, with a service that clears names', () => {
   const anne = { first: 'Anne', last: 'Berg' };
   const stage = (safety: 'keeps' | 'clears' | 'unknown', edit: Partial<UserValues>) => {
     const made = createStage();
@@ -765,7 +765,7 @@ describe('fields that are sent one by one to a service that clears names', () =>
   });
 });
 
-describe('a push without an answer', () => {
+describe('pushEdits after a push without an answer', () => {
   const lostStage = (applied: boolean, edit: Partial<UserValues> = { email: robin.email }) => {
     const made = createStage();
     made.mirror.edit(1n, edit);
@@ -820,7 +820,7 @@ describe('a push without an answer', () => {
     },
   );
 
-  it('stays open while the service does not show the value, and is sent again after the quiet period (N6, A26)', async () => {
+  it('keeps the push open while the value is not shown, and sends the value again after the quiet period (N6, A26)', async () => {
     const { service, mirror, run, show } = lostStage(false);
     const first = await run();
     expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
@@ -855,7 +855,7 @@ describe('a push without an answer', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
   });
 
-  it('makes the run close the push and end partial if no lookup shows the user after the quiet period (N6)', async () => {
+  it('closes the push and makes the run partial if no lookup shows the user after the quiet period (N6)', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();
     service.held.delete(1n);
@@ -868,7 +868,7 @@ describe('a push without an answer', () => {
   });
 });
 
-describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)', (sendBlock) => {
+describe.each(['copy', 'elsewhere'] as const)('a run that may not send (%s)', (sendBlock) => {
   it('neither sends an edit nor records a push', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
@@ -963,7 +963,7 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(service.updates)).toEqual([[2n], [3n], [1n, 4n]]);
   });
 
-  it('sends the name along if the service clears a name that an update leaves out (A16)', async () => {
+  it('gets the name too if the service clears a name that an update leaves out (A16)', async () => {
     const made = nameless('clears');
     const { service, run, show } = made;
     clearNames(made);
@@ -1087,8 +1087,8 @@ describe('an incomplete answer', () => {
   });
 });
 
-describe('a push without effect', () => {
-  it('sends the value three times, and then holds the field (A20)', async () => {
+describe('pushEdits after a push without effect', () => {
+  it('sends the value three times in all, and then holds the field (A20)', async () => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     mirror.edit(1n, { email: robin.email });
     service.take = (user) => user;
@@ -1119,7 +1119,7 @@ describe('a push without effect', () => {
   });
 });
 
-describe('a row that an editor has locked', () => {
+describe('pushEdits with a row that an editor has locked', () => {
   it('confirms the push in the next run if the row is locked when the answer comes', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
@@ -1169,8 +1169,8 @@ describe('a row that an editor has locked', () => {
   });
 });
 
-describe('a recorded push of a run that ended early', () => {
-  it('closes a push whose request never left, and sends the value in the next run as a first try (R1)', async () => {
+describe('the run after a run that ended early', () => {
+  it('closes a recorded push whose request never left, and sends the value as a first try (R1)', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: 'robin@example.com' });
     const isAlive = mirror.checkLease;
