@@ -70,7 +70,7 @@ describe('judgeAbsences', () => {
     [10_001, 100_000, 'more than the limit'],
   ] as const;
   it.each([...cases, ...large])(
-    'marks missing rows as gone unless all, over half or too many are missing: %i of %i: %s',
+    'marks missing rows as gone unless all, over half or more than the limit are missing: %i of %i: %s',
     (missing, population, is) => {
       expect(judged(missing, population)).toBe(is);
     },
@@ -106,27 +106,30 @@ describe('judgeAbsences', () => {
     ['found', 'few', 'found', null],
     ['found', 'too many', 'found', 4],
   ];
-  it.each(fates)('obeys a decision on a row, else the limit: decision %s, %s missing: row %s', (...row) => {
-    const [verdict, others, fate, counted] = row;
-    const known = verdict === 'none' ? new Map() : decided(verdict, [1n]);
-    const missing = absent(others === 'few' ? 3 : 5);
-    const { due, found, withheld } = judge('tags', { absent: missing, population: 20 }, settings, known);
-    const is: Fate = due.includes(1n)
-      ? 'due'
-      : withheld?.ids.includes(1n) === true
-        ? 'withheld'
-        : found.includes(1n)
-          ? 'found'
-          : 'nothing';
-    expect(is).toBe(fate);
-    if (counted === null) expect(withheld?.reason ?? '').not.toContain('missing,');
-    else
-      expect(withheld?.reason).toContain(
-        `${counted} of ${verdict === 'found' && fate === 'found' ? 19 : 20}`,
-      );
-    // None of the verdicts says anything of the others.
-    expect(due.includes(2n)).toBe(others === 'few');
-  });
+  it.each(fates)(
+    'marks a missing row as gone if approved, or if undecided and few rows are missing: %s, %s missing: %s',
+    (...row) => {
+      const [verdict, others, fate, counted] = row;
+      const known = verdict === 'none' ? new Map() : decided(verdict, [1n]);
+      const missing = absent(others === 'few' ? 3 : 5);
+      const { due, found, withheld } = judge('tags', { absent: missing, population: 20 }, settings, known);
+      const is: Fate = due.includes(1n)
+        ? 'due'
+        : withheld?.ids.includes(1n) === true
+          ? 'withheld'
+          : found.includes(1n)
+            ? 'found'
+            : 'nothing';
+      expect(is).toBe(fate);
+      if (counted === null) expect(withheld?.reason ?? '').not.toContain('missing,');
+      else
+        expect(withheld?.reason).toContain(
+          `${counted} of ${verdict === 'found' && fate === 'found' ? 19 : 20}`,
+        );
+      // None of the verdicts says anything of the others.
+      expect(due.includes(2n)).toBe(others === 'few');
+    },
+  );
 
   it('does not mark a row as gone if an approver left the row out, and names this as the reason', () => {
     const grounds = decided('left', [2n]);

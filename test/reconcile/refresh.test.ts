@@ -293,7 +293,7 @@ describe('refresh', () => {
     expect(notes.counts['tags_gone']).toBeUndefined();
   });
 
-  it('if the lookup of a missing row finds nothing, marks it as gone and rereads the paging next time', async () => {
+  it('marks a missing row as gone if the lookup of the row finds nothing, and forgets the stored page numbering', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due, first] },
       row: () => Promise.resolve(null),

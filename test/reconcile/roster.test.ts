@@ -63,7 +63,7 @@ describe('isRefusal', () => {
   });
 });
 
-describe('a request for all users', () => {
+describe('readRoster after the request for all users', () => {
   it.each(['none', 'refuse', 2] as const)(
     'looks users up by address if a request without a filter returns: %s',
     async (unfiltered) => {
@@ -89,7 +89,7 @@ describe('a request for all users', () => {
   });
 });
 
-describe('members that only a lookup by address shows', () => {
+describe('readRoster of members that only a lookup by address shows', () => {
   const closed = (): ServiceStandIn =>
     Object.assign(createServiceStandIn(users), { unfiltered: 'none' as const });
 
@@ -176,7 +176,7 @@ describe('members that only a lookup by address shows', () => {
 });
 
 describe('an address that the service refuses', () => {
-  it('finds the address by halving requests, and reads the users of all other addresses', async () => {
+  it('makes the lookup halve its requests to find the address, and read the users of all other addresses', async () => {
     const many = Array.from({ length: 16 }, (_, i) => makeUser(BigInt(i + 1)));
     const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
     service.refusesAddress = (address) => address === 'user11@example.com' || address === '155501011';
@@ -208,7 +208,7 @@ describe('a user whom the service gives twice', () => {
     return [roster.users.get(2n)?.phone, [...roster.repeated]];
   };
 
-  it('keeps the last row of the user, whether both rows come in one answer or in two answers', async () => {
+  it('appears in the roster with the last row, whether both rows come in one answer or in two answers', async () => {
     expect(await readTwice('all', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
     expect(await readTwice('none', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
   });

@@ -17,7 +17,7 @@ const edits = {
   roleId: { roleId: 9n },
 } as const;
 
-describe('an edit of a field that the service does not show', () => {
+describe('a plan for an edited field that the service does not show', () => {
   it.each(fields)('lets the edit wait without a hold if %s is unreadable', (field) => {
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = makeState({ mirror: edits[field], service: unreadable(field) });

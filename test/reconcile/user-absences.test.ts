@@ -41,7 +41,7 @@ async function judge(refused: readonly string[]) {
   return { gone: decisions.flatMap(({ gone }) => gone), roster, warnings: notes.warnings };
 }
 
-describe('a user who is missing', () => {
+describe('applyUserAbsences', () => {
   it('marks a missing user as gone if the service refuses only addresses of another user', async () => {
     const { gone, roster, warnings } = await judge(['user1@example.com']);
     expect(roster).toMatchObject({ refusedLookups: 1, unproven: new Set([1n]) });

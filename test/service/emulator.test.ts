@@ -44,7 +44,7 @@ const matrix = variantNames.flatMap((name) => {
 const onEveryGridMs = 7 * 15 * 60_000;
 
 describe('the emulator', () => {
-  test.each(['', ...matrix])('answers each call, or a list is incomplete, if %s', async (variant) => {
+  test.each(['', ...matrix])('answers all calls if %s, or a list is incomplete', async (variant) => {
     const emulator = await openEmulator({ variants: parseVariants(variant === '' ? [] : [variant]) });
     const { client } = openClient(emulator.url, { clock: createHeldClock(Date.now()) });
     const { team } = emulator;

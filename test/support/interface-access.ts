@@ -42,7 +42,7 @@ const authentication: readonly Row[] = [
     emulator: ['emulator/wire/authenticate.ts', 'leewayMs'],
     tests: [
       ['service/faults.test.ts', 'makes the client measure, report and correct a difference of %i s (N21)'],
-      ['service/emulator.test.ts', 'the emulator › answers each call, or a list is incomplete, if %s'],
+      ['service/emulator.test.ts', 'the emulator › answers all calls if %s, or a list is incomplete'],
     ],
     variants: ['future-iat'],
   }),

@@ -5,7 +5,7 @@ const section = 'Endpoints';
 const sent: Proof = ['service/client.test.ts', 'sends %s with its method and path and a signed token'];
 const taken: Proof = [
   'service/emulator.test.ts',
-  'the emulator › answers each call, or a list is incomplete, if %s',
+  'the emulator › answers all calls if %s, or a list is incomplete',
 ];
 
 function endpoint(operation: string, client: Source, emulator: string, proof: Proof): Row {

@@ -103,7 +103,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
       ['emulator/pages.test.ts', 'listings sort newest first or by `order`; unknown-order=refuse gives 400'],
-      ['service/emulator.test.ts', 'the emulator › answers each call, or a list is incomplete, if %s'],
+      ['service/emulator.test.ts', 'the emulator › answers all calls if %s, or a list is incomplete'],
     ],
     variants: ['order', 'unknown-order'],
   }),

@@ -54,7 +54,7 @@ const general: readonly Row[] = [
   rule('General rules', '4. inbox ids come from the inbox listing', {
     client: ['model/listed/inboxes.ts', 'inboxes.list'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox'],
-    tests: [['service/emulator.test.ts', 'the emulator › answers each call, or a list is incomplete, if %s']],
+    tests: [['service/emulator.test.ts', 'the emulator › answers all calls if %s, or a list is incomplete']],
   }),
   ...withoutPath('General rules', '5. `creator_id` when a message is sent'),
 ];
