@@ -66,7 +66,7 @@ describe('nameToCarry', () => {
     ),
   );
   it.each(cases)(
-    'returns the halves to send with an edited email, null if unknown: %s, %s, known %s, approval %s: %s',
+    'returns the halves of the name to send with an edited email, or null if uncertain: %s, %s, known %s, approval %s: %s',
     (name, halves, ...row) => {
       const [said, approves, along] = row;
       const state = stateOf(names[name], isYes(said) ? 'known' : 'guessed', halves);

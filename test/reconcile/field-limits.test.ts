@@ -229,11 +229,14 @@ describe('sharedAddresses', () => {
       true,
       { 2: 'a decision', 4: 'a decision' },
     ],
-  ])('holds or postpones an address of another user: %s', async (_, people, isWhole, isGiven, expected) => {
-    const { plans, population } = await stage(people, { isWhole });
-    const pushes = plans.map((plan) => ({ plan, edits: {}, chosen: [], resolved: [] }));
-    expect(untilOf(sharedAddresses(pushes, population, () => isGiven))).toEqual(expected);
-  });
+  ])(
+    'holds an address that another user keeps, and postpones an address that its owner gives up: %s',
+    async (_, people, isWhole, isGiven, expected) => {
+      const { plans, population } = await stage(people, { isWhole });
+      const pushes = plans.map((plan) => ({ plan, edits: {}, chosen: [], resolved: [] }));
+      expect(untilOf(sharedAddresses(pushes, population, () => isGiven))).toEqual(expected);
+    },
+  );
 });
 
 it('joinLimits returns the first hold of each field, or a wait if the field has no hold', () => {

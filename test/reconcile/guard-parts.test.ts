@@ -38,7 +38,7 @@ describe('earlier holds', () => {
     ['by a limit on the run', hold(), 1],
     ['because a person requested it', hold({ reason: 'asked' }), 1],
     ['because a person rejected the edit', hold({ reason: 'rejected' }), 1],
-  ])('countHeld counts earlier holds and new holds by limits on one field: held %s', (_, anew, count) => {
+  ])('countHeld adds a new hold to earlier holds only if by a limit on one field: %s', (_, anew, count) => {
     const before = [{ userId: 99n, field: 'email' as const }];
     expect(countHeld([planOf({ kind: 'hold', hold: anew })], before)).toBe(count);
   });
@@ -71,7 +71,7 @@ describe('the limits on a run', () => {
     ['no user, on a day above the limit', 40, 0, ids(30), []],
     ['all users of a small team', 3, 3, [], []],
   ])(
-    'massChange gives a reason only if new pushes bring the day above the limit: %s (O1)',
+    'massChange returns a reason to stop only if new pushes bring the users of the day above the limit: %s (O1)',
     (_, population, count, today, reasons) => {
       const history = { population, pushedToday: new Set(today) };
       expect(massChange(ids(count), history, settings)).toEqual(reasons);
@@ -120,7 +120,7 @@ describe('a planned push', () => {
     ['the same edit', {}, 'push'],
     ['another edit of the same value', { edit: 6n }, 'wait'],
     ['an edit that is no longer on record', { edit: undefined }, 'wait'],
-  ])('onlyGuarded turns a push into a wait unless the guard sent the same edit: %s', (_, more, kind) => {
+  ])('onlyGuarded turns a push into a wait unless the guard passed the same edit: %s', (_, more, kind) => {
     const again = { ...push, ...more } as Decision;
     expect(onlyGuarded(planOf(again), planOf(push)).fields.email.kind).toBe(kind);
     expect(onlyGuarded(planOf(push), planOf({ kind: 'wait' })).fields.email.kind).toBe('wait');

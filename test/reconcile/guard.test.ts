@@ -118,7 +118,7 @@ const heldBy = (verdict: Pick<GuardVerdict, 'waiting'>): NonNullable<Edits['held
     verdict.waiting.map(({ userId, hold }) => [Number(userId), [{ ...hold, shown: hold.service }]]),
   );
 
-it('The guard makes the same decisions with all users and with only the changed users and their concerned users', () => {
+it('The guard makes the same decisions if it gets only the changed users and the users that their edits concern', () => {
   const number = fc.integer({ min: 1, max: 12 });
   const values = fc.record(
     {
@@ -385,7 +385,7 @@ describe('a limit on single fields', () => {
       { edits: { 2: { email: emailOf(3n) } }, held: { 2: [holdOf(2n, emailOf(3n), approved)] } },
       [[2, 'email']],
     ],
-  ])('holds an address unless its other user gave it up: %s (O2)', (_, given, expected) => {
+  ])('holds an address if another user has or will get it, else not: %s (O2)', (_, given, expected) => {
     expect(held(given)).toEqual(expected);
   });
 });
@@ -584,7 +584,7 @@ describe('a second edited field of the same user', () => {
       { shows: { 11: { email: 'moved@example.com' } }, policy: mirrorWins },
       true,
     ],
-  ])('waits while the first field is held, unless a person rejected it: it %s', (_, more, given, isHeld) => {
+  ])('waits with a held first field, but not with a rejected first one: it %s', (_, more, given, isHeld) => {
     const edits = { 11: { email: emailOf(12n), phone } };
     const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
     const email = holdOf(11n, emailOf(12n), { isAlone: true, edit: 8n, detail: 'why', ...more });
@@ -643,7 +643,7 @@ describe('a second edited field of the same user', () => {
       'held',
       'push',
     ],
-  ])('waits if a limit on the first field itself holds it: it %s', (_, value, holds, first, second) => {
+  ])('waits if a limit holds the first field in its own right: it %s', (_, value, holds, first, second) => {
     const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
     const held = holds.map((hold, at) =>
       at === 0
@@ -656,7 +656,7 @@ describe('a second edited field of the same user', () => {
     expect([fate?.email.kind, fate?.phone.kind]).toEqual([first, second]);
   });
 
-  it('holds a promotion of the same transaction, and so the demotion of the last administrator too', () => {
+  it('makes the promotion of the same transaction wait if held, so the last administrator is not demoted', () => {
     const edits = { 1: { roleId: 4n }, 11: { roleId: 1n, phone: phoneOf(12n) } };
     const both = { roleId: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
     const { plans } = guard(viewOf({ edits }, { 11: both }), settings);

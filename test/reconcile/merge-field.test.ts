@@ -140,7 +140,7 @@ describe('the name', () => {
   });
 });
 
-describe('an empty field', () => {
+describe('mergeField of an empty field', () => {
   it.each(['email', 'phone', 'roleId'] as const)('treats null and an empty %s as equal values', (field) => {
     const agreed = { ...base, [field]: null };
     const mirror = { ...row, [field]: null };

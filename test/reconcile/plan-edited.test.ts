@@ -209,7 +209,7 @@ it('A run of the edits warns, but is not partial, if one of seven users has an u
 it.each([
   [3, false],
   [4, true],
-])('A run leaves users unchanged if lookups miss more than 3 at once: %d gives %s', async (count, leaves) => {
+])('A run leaves users unchanged if lookups miss over 3 users: %d missing, %s', async (count, leaves) => {
   const lost = Array.from({ length: count }, (_, at) => BigInt(at + 1));
   const mirror = createMirrorStandIn(lost.map((id) => stateOf(id)));
   const notes = createRunNotes();

@@ -21,7 +21,7 @@ describe('a name that cannot be sent', () => {
     ['two words, and the edit changes one half', 'Anne Berg', 'Anne Marie', 'Berg', false],
     ['one word, and the edited split is not the usual guess', 'Marie', 'Anne', 'Marie Berg', false],
     ['one word, and the edited name has two words', 'Anne', 'Marie', 'Anne', false],
-  ])('holds a guessed split that adds lost words: the agreed name has %s', (_, joined, first, last, held) => {
+  ])('waits if its guessed split adds lost words: the agreed name has %s', (_, joined, first, last, held) => {
     const agreed = { ...base, joined, name: splitName(joined) };
     const reason = unsendable('name', { ...row, name: { first, last } }, agreed);
     expect(reason).toBe(
@@ -43,7 +43,7 @@ describe('an edited value', () => {
     ['phone', 'none', 'the phone number has no digits'],
     ['email', null, 'the service gives no way to remove an email'],
     ['roleId', null, 'the service gives no way to remove a role'],
-  ] as const)('cannot be a phone without digits, nor an empty email or role: %s, %s', (field, value, why) => {
+  ] as const)('gets a reason to stop if empty or a phone without digits: %s, %s', (field, value, why) => {
     expect(unsendable(field, { ...row, [field]: value }, base)).toBe(why);
   });
 });

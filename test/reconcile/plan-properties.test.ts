@@ -332,7 +332,7 @@ describe('a name', () => {
     });
   });
 
-  it('keeps the mark "guessed" of its split in every plan, and gets the mark "known" from no plan', () => {
+  it('keeps the mark "guessed" of its split in every plan', () => {
     always((state, member, policy) => {
       const { write } = planInLists(state, member, policy);
       if (write === null || write.mirror.split === 'guessed') return;

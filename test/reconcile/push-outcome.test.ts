@@ -193,7 +193,7 @@ const phoneSent = (decided: readonly Field[]): Intent => ({
   ageMs: 0,
 });
 
-describe('the reason of a hold after a push', () => {
+describe('resultOf after a push', () => {
   const resultIn = (outcome: PushOutcome, decided: readonly Field[], tries: number) => {
     const answered = {
       intent: phoneSent(decided),

@@ -191,7 +191,7 @@ describe('a value that is the present value with lost letters', () => {
     [{ first_name: 'Łuka?z' }, { value: { first: 'Łuka?z', last: name.last } }],
     [{ first_name: 'Lukasz' }, { value: { first: 'Lukasz', last: name.last } }],
     [{ first_name: 'Łukasz?' }, { value: { first: 'Łukasz?', last: name.last } }],
-  ])('wantedName refuses the name without its letters, accepts another: %j', (given, asked) => {
+  ])('wantedName refuses the present name with lost letters, and no other: %j', (given, asked) => {
     expect(wantedName(cellsOf(given), now)).toEqual(asked);
   });
   it.each([

@@ -226,7 +226,7 @@ describe('a write that another server answers with status 200', () => {
 describe("a proxy's page with status 200 and any content type in place of an answer", () => {
   const page = (type: string) => answer(200, '<html>Back soon</html>', { 'Content-Type': type });
 
-  test.each(['text/html', 'text/plain', 'application/json'])('repeats a read: type %s (N9)', async (type) => {
+  test.each(['text/html', 'text/plain', 'application/json'])('makes a read repeat: %s (N9)', async (type) => {
     const { client, server } = await openPair(firstThen((socket) => socket.write(page(type)), whole));
     expect((await client.team()).id).toBe(7n);
     expect(server.requests).toHaveLength(2);

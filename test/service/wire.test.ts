@@ -285,7 +285,7 @@ describe('decoders of single answers', () => {
     );
   });
 
-  test.each(['null', '{}', '"x"', '{"tags":[]}'])('decodePage throws without a list: %s', async (text) => {
+  test.each(['null', '{}', '"x"', '{"tags":[]}'])('decodePage throws if given no list: %s', async (text) => {
     await expect(decodePage(reply(text), 'tags', decodeTag)).rejects.toThrow('without a list of tags');
   });
 
