@@ -35,7 +35,7 @@ function openRate(settings: Partial<RateSettings> = {}, signal?: AbortSignal) {
 }
 
 describe('createRate', () => {
-  test.each([1, 2, 3])('sends at most 500 requests in 60 s, on average over 474 (seed %i)', async (seed) => {
+  test.each([1, 2, 3])('sends 475 requests a minute on average, and at most 500 (seed %i)', async (seed) => {
     const { arrivals, refused, perMinute } = await saturate(slidingLog(500), 10, {}, seed);
     expect(refused).toBe(0);
     expect(mostIn(minuteMs, arrivals)).toBeLessThanOrEqual(500);
