@@ -19,7 +19,7 @@ const hold = (more: object = {}) =>
 
 describe('earlier holds', () => {
   it.each<[string, Decision | undefined, boolean]>([
-    ['there is none', undefined, true],
+    ['no new decision', undefined, true],
     ['held as before', { kind: 'held', shown: null }, true],
     ['wait', { kind: 'wait' }, true],
     ['nothing to do, and the hold stays', { kind: 'same', ends: false }, true],
@@ -51,17 +51,23 @@ describe('the limits on a run', () => {
     [20, 6],
     [21, 6],
     [10, 5],
-  ])('massLimit returns 30 % of the users, rounded down, at least 5: %i users, %i', (population, limit) => {
+  ])('massLimit returns 30 % of the users, rounded down, but at least 5: %i, %i', (population, limit) => {
     expect(massLimit(population, settings)).toBe(limit);
   });
 
   const ids = (count: number, from = 1) => Array.from({ length: count }, (_, at) => BigInt(from + at));
   it.each([
     ['as many users as the limit', 40, 12, [], []],
-    ['one too many', 40, 13, [], ['13 of 40 users would be pushed within a day, more than the limit of 12']],
-    ['as many as the limit, with those of the day', 40, 5, ids(7, 20), []],
     [
-      'one more than the limit, with those of the day',
+      'one user more than the limit',
+      40,
+      13,
+      [],
+      ['13 of 40 users would be pushed within a day, more than the limit of 12'],
+    ],
+    ['as many as the limit, with earlier users of the day', 40, 5, ids(7, 20), []],
+    [
+      'one more than the limit, with earlier users of the day',
       40,
       5,
       ids(8, 20),

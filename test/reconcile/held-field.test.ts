@@ -160,7 +160,7 @@ describe('a held field', () => {
   const cases = rowsOf(table).flatMap(([kind, fates]) =>
     (Object.entries(fates) as [Event, Fate][]).map(([event, fate]) => [kind, event, fate] as const),
   );
-  it.each(cases)('stays held until edit, service or decision change: %s, %s: %s', (kind, event, fate) => {
+  it.each(cases)('keeps, ends or renews the hold "%s" after the event "%s": %s', (kind, event, fate) => {
     const maxRows = event === 'limit lifted' ? 1_000 : settings.maxRows;
     const present = kind === 'limit alone' && event !== 'limit lifted' ? [other] : [];
     expect(fateOf(change[event](stateOf(kind)), maxRows, 'hold', present)).toBe(fate);

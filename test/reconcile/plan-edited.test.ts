@@ -138,7 +138,7 @@ describe('a limit on one field', () => {
       [asking(['user1@example.com', 'user2@example.com'])],
       [1n, 2n],
     ],
-  ])('lookAround looks up owners of a pushed address, or admins: %s', async (_, id, edit, filters, found) => {
+  ])('lookAround looks up owners of a pushed address or admins: %s', async (_, id, edit, filters, found) => {
     const service = createServiceStandIn(
       ids.map((one) => shownAs(one, one === 4n ? { phone: '15550188' } : {})),
     );

@@ -57,9 +57,12 @@ describe('arrangeBatches', () => {
       { safety: 'unknown', troubled: new Set([1n]) },
       ['2', '1'],
     ],
-  ] as const)('fills each request, but isolates risky updates: %s', (_, pushes, size, lessons, expected) => {
-    expect(shape(arrangeBatches(pushes, size, lessons))).toEqual(expected);
-  });
+  ] as const)(
+    'fills each request with users, but sends an update alone if it may clear a name or got no answer: %s',
+    (_, pushes, size, lessons, expected) => {
+      expect(shape(arrangeBatches(pushes, size, lessons))).toEqual(expected);
+    },
+  );
 });
 
 it('readLessons returns safety "keeps" and an empty set of troubled users if no user is pushed to', async () => {

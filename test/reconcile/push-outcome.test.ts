@@ -225,7 +225,7 @@ describe('resultOf after a push', () => {
     ),
   );
   it.each(cases)(
-    'holds a refused or changed field at once, others after 3 tries or an approval: %s (approved %s, %i before): %s',
+    'holds a refused or changed field at once, a field without effect after 3 tries or an approval: %s (%s, %i): %s',
     (outcome, isDecided, tries, reason) => {
       expect(resultIn(outcome, isDecided ? ['phone'] : ['email', 'name', 'roleId'], tries)).toEqual({
         outcomes: { phone: outcome },
@@ -280,7 +280,7 @@ describe('the reason in a hold', () => {
       'the service answered 400, "error"; the name was sent too, or it would be cleared',
     ],
     ['no known status', undefined, undefined, 'the service refused it'],
-  ])('quotes the status and the error of the refusal: with %s', (_, error, along, words) => {
+  ])('quotes the status and the error of the refusal: %s', (_, error, along, words) => {
     const intent = intentOf(sent.phone, along);
     const answered = { intent, seen: null, outcomes: { phone: 'refused' } as const };
     expect(detailOf(error === undefined ? answered : { ...answered, refusal: error })).toBe(words);

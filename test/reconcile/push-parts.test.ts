@@ -124,7 +124,7 @@ describe('an open push of an earlier run', () => {
       { phone: 'confirmed', roleId: 'confirmed' },
       true,
     ],
-  ])('keeps known outcomes, and confirms shown values: %s', async (_, known, says, outcomes, isSeen) => {
+  ])('confirms shown values, and else keeps known outcomes: %s', async (_, known, says, outcomes, isSeen) => {
     const { service, mirror, intents, places } = createParts(1);
     for (const intent of intents)
       mirror.intents.set(1n, { ...intent, sent, ageMs: settings.quietPeriodMs, known });

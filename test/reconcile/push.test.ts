@@ -167,7 +167,7 @@ describe('pushEdits with many edits', () => {
   });
 
   it.each([
-    ['is too late', undefined],
+    ['leaves too late', undefined],
     ['is answered 429', 429],
   ])('reads no user again after a cleared name, even if a later update %s', async (_, status) => {
     const { service, mirror, run } = harming(125, (request) => (request > 2 ? 50 : 0));
@@ -933,14 +933,9 @@ describe('an update that leaves the name out', () => {
 
   /** Three users, of whom each sends an email alone; their names, and whose is in conflict. */
   it.each([
-    ['whose name has two words', ['Anne Marie Berg', 'Anne Berg', 'Cher'], [], 2n],
-    ['whose name is not held', ['Anne Berg', 'Anne Marie Berg', 'Cher'], [1n], 3n],
-    [
-      'who is the first one, if all names are held',
-      ['Anne Marie Berg', 'Anne Berg', 'Cher'],
-      [1n, 2n, 3n],
-      1n,
-    ],
+    ['a name of two words', ['Anne Marie Berg', 'Anne Berg', 'Cher'], [], 2n],
+    ['a name without a hold', ['Anne Berg', 'Anne Marie Berg', 'Cher'], [1n], 3n],
+    ['the first user, if all names are held', ['Anne Marie Berg', 'Anne Berg', 'Cher'], [1n, 2n, 3n], 1n],
   ] as const)('goes first to a user with known halves and no hold: %s', async (_, names, held, first) => {
     const made = createStage({ users: 3, batchSize: 2 });
     made.mirror.nameSafety = 'unknown';

@@ -72,7 +72,7 @@ describe('a phone number in a file', () => {
     ['47', '471 23 456', '4791234567', 'may lack its country code'],
     ['49', '0151 23450148', '4930123456', '4915123450148'],
     ['49', '4915123450148', '4915199990000', '4915123450148'],
-  ])('readNewPhone uses the country %s to read %s in place of %s as %s', (country, text, now, result) => {
+  ])('readNewPhone uses the country %s to read %s in place of %s: %s', (country, text, now, result) => {
     expect(Object.values(readNewPhone(text, now, { country, shapes: new Set() }))).toEqual([
       expect.stringContaining(result),
     ]);
