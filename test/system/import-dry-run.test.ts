@@ -161,7 +161,7 @@ describe('musterd import --dry-run', () => {
     expect(shown.stdout.split('\n')[0]).toBe(`# Import \`${hash}\` into team 41`);
     expect(shown.stdout.match(/^\| push /gm)).toHaveLength(30);
     expect(shown.stdout).toMatch(
-      /^- `the guard will hold it: .* more than the limit of \d+.*; --reason approves it as it is`$/m,
+      /^- `the guard will hold it: .* more than the limit of \d+.*; the owner's login can approve it with --reason`$/m,
     );
     expect(shown.stdout).toMatch(
       / 30 users to change; pushing costs \d+ requests, about \d+ s at the rate limit\.$/m,

@@ -10,7 +10,7 @@ it.each([
     push: {},
     refused: ['30 users'],
     why: undefined,
-    says: [`${held}; --reason approves it as it is`],
+    says: [`${held}; the owner's login can approve it with --reason`],
   },
   { push: {}, refused: ['30 users'], why: 'moved', says: ['approved beyond the limit: 30 users'] },
   {

@@ -54,7 +54,7 @@ export function sayGuard(
     if (push.fourEyes)
       return `the guard will hold it: ${reason}; another person must approve it (push.fourEyes)`;
     return why === undefined
-      ? `the guard will hold it: ${reason}; --reason approves it as it is`
+      ? `the guard will hold it: ${reason}; the owner's login can approve it with --reason`
       : `approved beyond the limit: ${reason}`;
   };
   const isSeenByAnother = push.approve === 'always' && push.fourEyes && refused.length === 0;
