@@ -126,8 +126,8 @@ const ends: Readonly<Record<TeamEvent, string>> = {
   failing: 'runs complete again',
   stale: 'the mirror is up to date again',
   'credentials-refused': 'the service accepts the credentials again',
-  'batch-waits': 'no batch needs a decision any more',
-  'fields-held': 'no field needs a decision any more',
+  'batch-waits': 'no push and no missing row waits for an approval any more',
+  'fields-held': 'no conflict, refused value or single limit needs a decision any more',
   elsewhere: 'the place of this mirror is known again',
 };
 
