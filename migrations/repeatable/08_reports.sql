@@ -247,12 +247,12 @@ from (
       and r.team_id = h.team_id and r.user_id = h.user_id and r.decision_id is not null and (r.edits ->> h.field)::bigint = h.edit_id
     order by r.change_id desc limit 1
   ) c on true
-  where (h.decision is null or h.decision = 'rejected') and not (h.reason = 'asked' and h.until <= clock_timestamp())
+  where (u.gone_at is null and h.decision is null or h.decision = 'rejected') and not (h.reason = 'asked' and h.until <= clock_timestamp())
     and (e.edit_id is null or e.edit_id = h.edit_id or h.until > clock_timestamp())
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.held is 'The fields that wait for a person, with the values of mirror and service, now and when the hold began: a row per field of a user (team_id, user_id, field).'
-  ' Approved fields, and fields that were edited again, wait for no person, and are not listed.';
+  ' Approved fields, fields that were edited again, and fields of users who have left wait for no person, and are not listed.';
 comment on column report.held.field is 'The field: name is the pair of first and last name.';
 comment on column report.held.reason is 'Why it is held, or was before a person rejected it. limit: more than the settings let pass. review: a person is to see it first. conflict: both sides have changed it. refused: the service refused the value. ineffective: the service took it, and shows its own. unsupported: the service has no way to take it. returned: the user had left, and came back. asked: a person asked for it.';
 comment on column report.held.base_value is 'The value last agreed on.';

@@ -5,13 +5,15 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select e.user_id, e.field, f.state, case when f.state <> 'waiting' then f.detail
       when u.gone_at is not null then 'the user has left the team'
       when not u.resolved then 'no lookup of the service answers for the user'
+      when mirror.known_place() #>> '{place,kind}' = 'copy' then 'this mirror is a copy, and sends nothing'
       when l.expires_at > clock_timestamp() then 'a run is under way'
       when r.learned_at > clock_timestamp() + interval '1 s'
         then 'the rate limit of the service lets the next request leave in ' || ceil(extract(epoch from r.learned_at - clock_timestamp())) || ' s'
       when not exists (
-        select from pg_stat_activity a where a.datname = current_database() and a.application_name like 'musterd listen%')
-        then 'no daemon listens here: the next run sends it'
-      else 'the daemon sends it with one of its next runs' end,
+        select from pg_stat_activity a join mirror.daemons() d on d.team = t.team and d.ended_at is null
+        where a.datname = current_database() and a.application_name like 'musterd listen%')
+        then 'no daemon serves this team: the next run sends or holds it'
+      else 'the daemon sends or holds it with one of its next runs' end,
     f.request_id, f.reason
   from (
     select distinct on (s.team_id, s.user_id, s.field) s.* from sync.edits s

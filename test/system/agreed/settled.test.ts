@@ -57,6 +57,30 @@ describe('sync.settled', () => {
     expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'confirmed']]);
   });
 
+  it('returns "waiting" and no hold if the user of a held edit has left the team', async () => {
+    await open();
+    await team.bob.edit(id, `phone = '15550100'`);
+    await reconcile();
+    await team.sql(`begin; set local musterd.writing = 'on';
+      update mirror.users set gone_at = now() where id = ${id}; commit`);
+    expect(await settled(team.bob)).toEqual([
+      [BigInt(id), 'phone', 'waiting', 'the user has left the team', null, null],
+    ]);
+    expect(await team.sql('select from report.held')).toEqual([]);
+    expect(await team.sql('select state, detail from report.pending')).toEqual([
+      ['waiting', 'the user has left the team'],
+    ]);
+  });
+
+  it('returns "waiting" and says that nothing is sent if the mirror is a declared copy', async () => {
+    await open(guarded);
+    await team.bob.edit(id, `phone = '15550100'`);
+    const copy = ['adopt', '--as-copy', '--reason', 'staging', '--yes', '--as', 'Dora'];
+    expect(await team.musterd(...copy)).toMatchObject({ code: 0 });
+    const [row] = await settled(team.bob);
+    expect(row?.slice(2, 4)).toEqual(['waiting', 'this mirror is a copy, and sends nothing']);
+  });
+
   it('returns "held" with the answer and the request id if the service refused the edit', async () => {
     await open(guarded);
     await team.bob.edit(id, `phone = '15550100'`);
@@ -121,7 +145,7 @@ describe('sync.settled', () => {
     await open(guarded);
     await team.bob.edit(id, `phone = '15550100'`);
     expect(await settled(team.bob)).toEqual([
-      [BigInt(id), 'phone', 'waiting', 'no daemon listens here: the next run sends it', null, null],
+      [BigInt(id), 'phone', 'waiting', 'no daemon serves this team: the next run sends or holds it', null, null],
     ]);
     team.emulator.addFault({ kind: 'reset-after', path: '/v1/users/update', times: 1 });
     team.emulator.before({ path: '/v1/users/update' }, () => {
