@@ -12,8 +12,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       when not exists (
         select from pg_stat_activity a join mirror.daemons() d on d.team = t.team and d.ended_at is null
         where a.datname = current_database() and a.application_name like 'musterd listen%')
-        then 'no daemon serves this team: the next run sends or holds it'
-      else 'the daemon sends or holds it with one of its next runs' end,
+        then 'no daemon serves this team: the next run handles it'
+      else 'the daemon handles it with one of its next runs' end,
     f.request_id, f.reason
   from (
     select distinct on (s.team_id, s.user_id, s.field) s.* from sync.edits s

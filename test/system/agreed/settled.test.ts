@@ -145,7 +145,7 @@ describe('sync.settled', () => {
     await open(guarded);
     await team.bob.edit(id, `phone = '15550100'`);
     expect(await settled(team.bob)).toEqual([
-      [BigInt(id), 'phone', 'waiting', 'no daemon serves this team: the next run sends or holds it', null, null],
+      [BigInt(id), 'phone', 'waiting', 'no daemon serves this team: the next run handles it', null, null],
     ]);
     team.emulator.addFault({ kind: 'reset-after', path: '/v1/users/update', times: 1 });
     team.emulator.before({ path: '/v1/users/update' }, () => {
