@@ -108,7 +108,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         else {
           // A time that was set during the query is kept, because the query may not have seen the edit that set it.
           if (!atMs.has(edits.team)) atMs.set(edits.team, monotonicMs() + waitMs);
-          // A run that ends before this time has not handled these edits.
+          // A run that ends before this notification has not handled its edits.
           heard.add(edits.team);
         }
       }

@@ -1,4 +1,4 @@
-/** Remembers each team for a minute, so that pushing an edit does not read it: 100,000 members take half a second. */
+/** Remembers each team for a minute, so that a push need not read the team: with 100,000 members that takes 0.5 s. */
 import type { Config } from '../config/config.ts';
 import type { Team } from '../model/team.ts';
 import type { TeamMemory } from '../runs/sync/with-run.ts';

@@ -12,7 +12,7 @@ const daysOf = (text: string) => (text === 'forever' ? null : Number.parseInt(te
 /** The days for which runs and counts of contacts are kept. The last count of each day is never removed. */
 const days = 90;
 
-/** Returns the ages that the settings ask for. Edits are kept for as many days as changes. */
+/** Returns how long rows of each kind are kept, by the settings. Edits are kept as long as changes. */
 export function agesOf({ changes }: Readonly<Record<'changes', string>>): Ages {
   const kept = daysOf(changes);
   return { changes: kept, edits: kept, runs: days, counts: days };

@@ -50,7 +50,7 @@ export interface ListingSink<Row> {
   replace(row: Row): void;
 }
 
-/** Rows that are collected to be compared with the mirror's rows, or published. */
+/** Collects rows, which are then compared with the mirror's rows or published. */
 export interface GatheredRows<Row> extends ListingSink<Row> {
   /** Ids that came twice with different values. */
   differing(): readonly Id[];

@@ -135,7 +135,7 @@ export async function planUsers(
   return { look: seen, plans: verdict.plans, absent, verdict };
 }
 
-/** Returns the plans, and adds plans for the users who are new to the mirror. */
+/** Returns the given plans, and a plan for each user who is new to the mirror. */
 export function planUnknown(
   { look: { roster, unknown }, plans }: UsersPlan,
   policy: Policy,

@@ -134,7 +134,7 @@ function unseen({ id, ...now }: HeldNow, take: string, as: string): MusterdError
   const column = columnOf(now.field);
   return new MusterdError(
     'usage',
-    `The ${column} of user ${id} is ${sayValue(now.mirror)} in the mirror and ${sayValue(now.service)} on the service. Confirm what you saw: the edit with --edit or --if, the service's value with --if-service`,
+    `The ${column} of user ${id} is ${sayValue(now.mirror)} in the mirror and ${sayValue(now.service)} on the service. To decide about these values, give --edit or --if with the edit or the mirror's value, and --if-service with the service's value`,
     { hint: `Nothing was decided. To decide about these values: ${sayResolve(id, now, take)}${as}` },
   );
 }

@@ -17,7 +17,7 @@ export async function resyncCommand(
 ): Promise<ExitCode> {
   if (options.adoptService !== true) {
     throw new MusterdError('usage', 'Missing side: give --adopt-service', {
-      hint: '"musterd resync --adopt-service" shows what would change if every user were taken from the service; edits of the mirror that are not there yet are held. --apply does it. Nothing is ever sent.',
+      hint: '"musterd resync --adopt-service" shows what would change if the mirror took all users from the service, and held each edit that the service does not have. --apply makes these changes. Nothing is sent.',
     });
   }
   return withMirror(

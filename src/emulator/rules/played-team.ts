@@ -100,7 +100,7 @@ export interface PlayedTeam {
   /** Delivered messages, the newest last. */
   readonly deliveries: DeliveryRecord[];
   contacts: number;
-  /** Counts that were set for one pagination body, keyed by `segmentOf`. */
+  /** The contact counts that a test set, by the `segmentOf` of the request's pagination body. */
   readonly segments: Map<string, number>;
   readonly secrets: TeamSecret[];
   apiKey: string | undefined;

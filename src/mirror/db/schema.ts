@@ -1,4 +1,4 @@
-/** Made from the catalogs: see "Adding a migration" in CONTRIBUTING.md. */
+/** This file is generated from the catalogs: see "Adding a migration" in CONTRIBUTING.md. */
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
 /** Each table and view that the code names, with its columns. JSON is written as text: pg would turn a list into an array of Postgres. */

@@ -72,7 +72,7 @@ export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readon
   return rows;
 }
 
-/** Reads for each of these teams if it has edits that the last push did not handle. */
+/** Reads, for each of these teams, whether it has edits that the last push did not handle. */
 export async function readFreshEdits(
   db: Queryable,
   teams: readonly string[],

@@ -1,4 +1,4 @@
-/** The rows of a waiting list, each an edit of one field with a tick if the viewer can decide, and the bar of buttons. */
+/** The rows of a waiting list: an edited field each, with a checkbox if the viewer may decide; and the bar of buttons. */
 import { sql } from 'kysely';
 import { mostWhole, ownKey, perList } from '../../model/waiting-page.ts';
 import { heldRowsOf, type FieldOnHold, type WaitingList } from '../read/page-waiting.ts';

@@ -149,7 +149,7 @@ async function requireRows(
 
 const numberOf = (fields: readonly DecidedField[]): bigint | null => fields[0]?.decision_id ?? null;
 
-/** The outcome for missing rows. Only approved rows are marked as gone, and only if they are still missing. */
+/** The outcome of a decision about missing rows. Only approved rows are marked as gone, and only if they are still missing. */
 async function decidedRows(
   tx: Transaction,
   teamId: Id,

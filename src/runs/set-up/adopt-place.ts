@@ -32,7 +32,7 @@ const refuse = (message: string, hint: string): never => {
   throw new MusterdError('usage', message, { hint });
 };
 
-/** The place with this address added; `null` if it has it already. @throws MusterdError `usage` for another database */
+/** The place with this address added; `null` if the place has it. @throws MusterdError `usage` for another database */
 function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
   if (known === null) return homeAt(here, now);
   if (!isSameDatabase(known, here))
@@ -118,7 +118,7 @@ export async function adoptPlace(
     if (place === null) return { before, after: before, isNews: false };
     if (!(await writePlace(tx, before.known, place, moveOf(before.known, place, why))))
       throw new MusterdError('mirror', 'Another person has just recorded the place of this mirror', {
-        hint: 'Run "musterd status" to see the place.',
+        hint: 'Run "musterd status" to see the recorded server and database.',
       });
     await dropForeignTransactions(tx);
     for (const team of teams) await wakeForEdits(tx, team);

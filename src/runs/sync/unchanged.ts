@@ -43,7 +43,7 @@ export function readAgreed(
   if (record === undefined || teamId === null || record.ageMs >= longestMs) return undefined;
   const { setup, base, shown, ...digests } = record.value as Agreed;
   if (setup !== setupOf(settings) || known.mayLackRoles) return undefined;
-  // The check runs while the service is asked. If it fails, the run fails when it awaits the result.
+  // The check runs in parallel with the requests. If it throws, the run fails where it awaits the check.
   const stillCount = agreesWithBase(db.kysely, teamId).then((agreed) => agreed === base);
   stillCount.catch(() => undefined);
   return { shown, answers: { digests, stillCount } };

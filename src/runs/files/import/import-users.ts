@@ -35,7 +35,7 @@ export interface ImportRequest extends Omit<ImportWishes, 'columns'> {
 
 export interface ImportPreview extends ImportPlan, ImportForecast {
   readonly teamId: Id;
-  /** The hash for "--expect". */
+  /** The hash of the import's edits, for "--expect". */
   readonly hash: string;
   readonly ignored: readonly string[];
 }

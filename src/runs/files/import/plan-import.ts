@@ -269,7 +269,7 @@ export function planImport(
   };
 }
 
-/** The hash for "--expect". It changes with the rows, fields, values or bases of the edits that the import makes. */
+/** The hash of the import, for "--expect". It changes with the rows, fields, values or bases of the edits that the import makes. */
 export function hashOfImport(changes: readonly ImportChange[]): string {
   const rowOf = ({ userId, field, base, to, from, isGuess, unsure }: ImportChange) =>
     [
