@@ -56,7 +56,7 @@ describe('the listings of the emulator', () => {
       expect(await page(emulator, { limit: 7 })).toHaveLength(7);
     }));
 
-  it('listings sort newest first or by `order`; unknown-order=refuse gives 400', () =>
+  it('sorts by `order` or newest first; unknown-order=refuse refuses others', () =>
     withEmulator({ tags: 50 }, async (emulator) => {
       const newest = await page(emulator, { limit: 50 });
       expect(await page(emulator, { limit: 50, ascending: true })).toEqual(newest.toReversed());

@@ -237,7 +237,7 @@ describe.each(servers())('compareSides on $name', (server) => {
     );
   });
 
-  it('returns a user as unknown if the database has no record of the user, and otherwise as differing', async () => {
+  it('returns a differing user as unknown if the database has no record of the user, else as differing', async () => {
     const shown: readonly ServiceUser[] = [1n, 2n, 3n].map((id) => ({ id, name: 'Robin Reed', raw: {} }));
     const odd = { ...(shown[2] as ServiceUser), email: { unreadable: '{}' } };
     const users = new Map([...shown.slice(0, 2), odd].map((one) => [one.id, one]));

@@ -221,7 +221,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await told.rejects.toThrow('has no right to record the address');
   });
 
-  it('a trigger of another role cannot decide in the name of an approver', async () => {
+  it('a decision fails in a trigger that another role created and a statement of an approver fires', async () => {
     await run(
       `create table if not exists public.bait (id int); grant insert on public.bait to ${approver};
        create or replace function public.bite() returns trigger language plpgsql as

@@ -133,7 +133,7 @@ describe('isAtWork', () => {
     ['one of two teams is stale', [...stale, ...fresh], hour, true],
     ['one of two groups is stale', of('harbour', hour, hour / 2), hour, false],
     ['both teams are stale', [...stale, ...of('quay', hour)], hour, false],
-  ] as const)('returns true unless all teams are stale long after start: %s', (_, teams, upForMs, atWork) => {
+  ] as const)('returns false only if an old process has no fresh team: %s', (_, teams, upForMs, atWork) => {
     expect(isAtWork(teams, upForMs)).toBe(atWork);
   });
 });

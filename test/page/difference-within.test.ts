@@ -41,7 +41,7 @@ describe('differenceWithin', () => {
     expect(show(differenceWithin(before, after))).toBe(expected);
   });
 
-  it('returns the whole new value, and marks a part if the new value differs from the old one and is not empty', () => {
+  it('returns the whole new value, and marks the part that differs from the old one; none if equal or empty', () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.stringMatching(/^[+0-9]{1,12}$/),

@@ -107,7 +107,7 @@ describe('receiptCard', () => {
     );
   });
 
-  it('reloads while a daemon has decided fields to send, but at most for ten minutes after the decision', () => {
+  it('reloads while decided fields wait for a daemon to send them, for at most ten minutes after the decision', () => {
     const isFollowed = (more: Partial<FollowedDecision>, listens = true, now = context.now) =>
       card(more, { listens, nextRun: null }, { ...context, now }).includes('data-live');
     expect([isFollowed({}), isFollowed({ parts: [part(58, 'sending')] })]).toEqual([true, true]);

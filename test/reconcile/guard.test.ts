@@ -693,7 +693,7 @@ describe('a hold by a limit on one field', () => {
     for (const more of [resolved, {}]) expect(sendsWith(more, { email: undefined as never })).toEqual(sent);
   });
 
-  it('ends although the demotion of the same user stays held until another user is promoted', () => {
+  it('ends with its limit, although the demotion of the same user stays held until another is promoted', () => {
     const phone = '15550999';
     const held = {
       1: [

@@ -217,7 +217,7 @@ describe('a member whom only the team listing shows', () => {
 describe('a user whom neither the service nor the listing shows', () => {
   const state = makeState({ base: null, service: null });
 
-  it('gets one hold as unsupported if only the mirror has the user, and no second hold', () => {
+  it('is held as unsupported if only the mirror has the user, and is not held again by a second plan', () => {
     const plan = planInLists(state, undefined, holdAll);
     expect(plan).toMatchObject({
       case: 'stranger',

@@ -504,7 +504,7 @@ describe('pushEdits with a batch that the service refuses', () => {
   it.each([
     ['before the batch', [2n], [], [1n, 3n]],
     ['after the refusal', [], [2n], [1n, 2n, 3n]],
-  ])('omits a user from the next request if the read %s lacks the user', async (_, before, after, first) => {
+  ])('leaves out of the next request a user whom the read %s lacks', async (_, before, after, first) => {
     const { service, mirror, run, ids, show } = createStage({ users: 3 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.hidden = new Set(before);
@@ -820,7 +820,7 @@ describe('pushEdits after a push without an answer', () => {
     },
   );
 
-  it('keeps the push open while the value is not shown, and sends the value again after the quiet period (N6, A26)', async () => {
+  it('keeps a push open while the service does not show its value, and sends it again after the quiet period (N6, A26)', async () => {
     const { service, mirror, run, show } = lostStage(false);
     const first = await run();
     expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });

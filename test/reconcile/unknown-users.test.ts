@@ -192,7 +192,7 @@ describe('users who are new to the mirror', () => {
     ['new users only', 0, []],
     ['new users and pulls', 5000, []],
     ['new users and pulls, of whom some exist by now', 5000, [3n, 5001n, 9999n]],
-  ])('writes and counts new users like users with a plan: %s', async (_, pulled, there) => {
+  ])('writes and counts new users as if each had a plan of its own: %s', async (_, pulled, there) => {
     const plan = planOf(pulled, count);
     const decided = { ...plan, plans: planUnknown(plan, holdAll), look: { ...plan.look, unknown: [] } };
     expect(await apply(plan, new Set(there))).toEqual(await apply(decided, new Set(there)));

@@ -102,7 +102,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/page.ts', 'PageQuery', 'sends no `order`, and relies on no order'],
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
-      ['emulator/pages.test.ts', 'listings sort newest first or by `order`; unknown-order=refuse gives 400'],
+      ['emulator/pages.test.ts', 'sorts by `order` or newest first; unknown-order=refuse refuses others'],
       ['service/emulator.test.ts', 'the emulator › answers all calls if %s, or a list is incomplete'],
     ],
     variants: ['order', 'unknown-order'],

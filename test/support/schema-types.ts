@@ -77,7 +77,7 @@ export async function schemaTypes(db: Database): Promise<string> {
       '\n',
     ),
   );
-  return `/** Made from the catalogs: see "Adding a migration" in CONTRIBUTING.md. */
+  return `/** This file is generated from the catalogs: see "Adding a migration" in CONTRIBUTING.md. */
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
 /** Each table and view that the code names, with its columns. JSON is written as text: pg would turn a list into an array of Postgres. */

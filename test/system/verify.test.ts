@@ -116,7 +116,7 @@ describe('compareUsers', () => {
       [],
       [['mirror', 'expected']],
     ],
-  ] as const)('compares a user whom no lookup answers: %s', (_, mirror, listed, differences, oneSided) => {
+  ] as const)('compares a user whom no lookup returns: %s', (_, mirror, listed, differences, oneSided) => {
     const found = compare(mirror, null, listed);
     expect(found.differences.map(({ field, judgement }) => [field, judgement])).toEqual(differences);
     expect(found.oneSided.map(({ side, judgement }) => [side, judgement])).toEqual(oneSided);
