@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { pendingLines } from '../../src/commands/look/status.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
+import { runMusterd } from '../system/run-musterd.ts';
 import { countStatements } from '../support/sent-statements.ts';
 import { useDatabase } from '../support/use-database.ts';
 
@@ -47,6 +48,22 @@ describe('the waiting edits in status', () => {
     expect(noted).toEqual(all);
     const { rows } = await readStatus(database.db, 'north', 0);
     expect(rows).toMatchObject({ users: 180, unresolved: 36, gone: 30 });
+  });
+
+  it('status names each group whose last run was not complete, with the reasons of that run', async () => {
+    await sql(`insert into sync.due (team, run_group, outcome) values
+        ('north', 'listings', 'partial'), ('north', 'counts', 'complete'), ('south', 'users', 'failed');
+      insert into sync.runs (team, command, groups, outcome, reasons) values
+        ('north', 'daemon', '{listings}', 'partial', '{"tags: page 3 is missing"}'),
+        ('north', 'daemon', '{users}', 'complete', '{}'), ('south', 'daemon', '{listings}', 'failed', '{other}')`);
+    const reasons = ['tags: page 3 is missing'];
+    expect((await readStatus(database.db, 'north')).incomplete).toEqual([
+      { group: 'listings', outcome: 'partial', last_success: null, reasons },
+    ]);
+    const env = { DATABASE_URL: database.url, MUSTERD__team: 'north' };
+    expect((await runMusterd(['status'], env)).stdout).toMatch(
+      /^run of listings +partial, last success: never\n +tags: page 3 is missing$/m,
+    );
   });
 
   it('status reads all its numbers in one snapshot', async () => {

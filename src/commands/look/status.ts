@@ -9,7 +9,6 @@ import { listedResources } from '../../model/listed-resources.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { printField, printJson, printLine } from '../output.ts';
 import { editStates, holdReasons, needDecision } from '../../model/edit-state.ts';
-import { plural } from '../../model/in-words.ts';
 import { withMirrorOf } from '../setup.ts';
 import { showTime } from '../../model/zone-time.ts';
 
@@ -118,7 +117,7 @@ function printPlace(context: Context, placing: Placing): void {
   if (advice !== '') printField(context, '', advice);
 }
 
-function printRuns(context: Context, { lastAttempt, lastSuccess, running }: TeamStatus): void {
+function printRuns(context: Context, { lastAttempt, lastSuccess, incomplete, running }: TeamStatus): void {
   const line = (what: string, value: string) => printField(context, what, value);
   line(
     'last success',
@@ -131,6 +130,11 @@ function printRuns(context: Context, { lastAttempt, lastSuccess, running }: Team
       : `${when(lastAttempt.started_at)} (run ${lastAttempt.run_id}, ${lastAttempt.outcome})`,
   );
   for (const reason of lastAttempt?.reasons ?? []) line('', reason);
+  for (const { group, outcome, last_success: at, reasons } of incomplete.filter(
+    (one) => one.group !== 'users',
+  ))
+    for (const [index, text] of [`${outcome}, last success: ${when(at)}`, ...reasons].entries())
+      line(index === 0 ? `run of ${group}` : '', text);
   line(
     'running now',
     running === null ? 'no' : `process ${running.pid} on ${running.host} since ${when(running.since)}`,
@@ -161,5 +165,4 @@ function printStatus(context: Context, status: TeamStatus, as: string): void {
       line(index === 0 ? 'held in a batch' : '', text);
   for (const absence of status.withheld) line('not marked as gone', withheldLine(absence, as));
   line('names', namesInWords[status.names]);
-  if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);
 }

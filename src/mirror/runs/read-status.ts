@@ -20,6 +20,13 @@ export interface TeamStatus {
   readonly name: string | null;
   readonly lastAttempt: RunRow | null;
   readonly lastSuccess: RunRow | null;
+  /** The groups of tables, such as listings, whose last run was not complete: its outcome and its reasons. */
+  readonly incomplete: readonly {
+    readonly group: string;
+    readonly outcome: string;
+    readonly last_success: Date | null;
+    readonly reasons: readonly string[];
+  }[];
   /** The current run, if any. */
   readonly running: (Row<'sync.leases', 'host' | 'pid'> & { readonly since: Date }) | null;
   /** The number of present rows of each listed resource, and of users. */
@@ -55,6 +62,19 @@ async function readListed(db: Queryable, teamId: Id) {
   const [row] = rows;
   if (row === undefined) throw new Error('a select without a table returned no row');
   return row;
+}
+
+async function readIncomplete(db: Queryable, team: string): Promise<TeamStatus['incomplete']> {
+  const { rows } = await sql<TeamStatus['incomplete'][number]>`
+    select d.run_group as group, d.outcome, d.complete_at as last_success, coalesce(r.reasons, '{}') as reasons
+    from sync.due d
+    left join lateral (
+      select reasons from sync.runs where team = d.team and d.run_group = any (groups) order by run_id desc limit 1
+    ) r on true
+    where d.team = ${team} and d.run_group <> 'edits' and d.outcome <> 'complete' order by d.run_group`.execute(
+    db,
+  );
+  return rows;
 }
 
 async function readTally(db: Queryable, query: ReturnType<typeof sql<{ word: string; count: number }>>) {
@@ -110,6 +130,7 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
     name: mirrored?.name ?? null,
     lastAttempt: attempt,
     lastSuccess: success,
+    incomplete: await readIncomplete(db, team),
     running: lease ?? null,
     rows: { users: present, unresolved: unresolved.length, gone: left, ...listed },
     pending: await readTally(
