@@ -114,6 +114,11 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
       past(`update sync.user_base set email = '${mail('web')}' where id = 1`),
       { approve: stays('moved'), reject: rejected(), revert: ['rejected', { mirror: mail('web') }] },
     ],
+    [
+      'a limit on one field holds, while the service has another value',
+      hold(`alone = true, shown_value = '"web@example.com"'`),
+      { ...followed, approve: stays('moved') },
+    ],
     ['was withdrawn', set('old'), inAll(undefined, { mirror: mail('old') })],
     [
       'was withdrawn unseen by the triggers',
@@ -216,6 +221,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     'has not changed, and was approved before': ['approved', 'resolved'],
     'has not changed, while the service has another value': ['approved', 'resolved'],
     'has not changed, while the base has another value': ['moved', 'resolved'],
+    'a limit on one field holds, while the service has another value': ['held', 'resolved'],
     'was withdrawn': ['ended', 'ended'],
     'was never recorded': ['approved', 'resolved'],
     'is being sent': ['on its way', 'on its way'],

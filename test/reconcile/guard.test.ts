@@ -556,6 +556,20 @@ describe('a second edited field of the same user', () => {
     },
   );
 
+  it('stays in the batch of the run if a limit on the run stops it as well', () => {
+    const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
+    const view = viewOf(
+      { edits: { 11: { email: emailOf(12n), phone }, 13: { phone: '15550998' } } },
+      { 11: both },
+    );
+    const { plans } = guard(view, { ...settings, maxRows: 0, maxShare: 0 });
+    const held = plans.filter(({ id }) => id === 11n).flatMap(holdsOf);
+    expect(held.map(({ field, isAlone = false }) => [field, isAlone])).toEqual([
+      ['email', true],
+      ['phone', false],
+    ]);
+  });
+
   it('passes if a person resolved its hold, and keeps its own reason if limits hold both fields', () => {
     const edits = { 11: { email: emailOf(12n), phone: phoneOf(12n) } };
     const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };

@@ -20,7 +20,16 @@ type Event =
   | 'approved'
   | 'limit lifted'
   | 'user leaves and comes back';
-type Fate = 'stays' | 'ends' | 'held anew' | 'sent' | 'pulled' | 'conflict' | 'returned' | 'rejected';
+type Fate =
+  | 'stays'
+  | 'ends'
+  | 'held anew'
+  | 'sent'
+  | 'pulled'
+  | 'conflict'
+  | 'unsupported'
+  | 'returned'
+  | 'rejected';
 
 const agreed = base.email ?? '';
 
@@ -138,7 +147,7 @@ const table: Readonly<Record<Kind, Readonly<Partial<Record<Event, Fate>>>>> = {
   conflict: { ...alone, 'edited again': 'conflict', 'edit withdrawn': 'pulled' },
   refused: alone,
   ineffective: alone,
-  unsupported: alone,
+  unsupported: { ...alone, approved: 'unsupported' },
   rejected: { ...byMirror, 'user leaves and comes back': 'rejected' },
   returned: byMirror,
   asked: {
