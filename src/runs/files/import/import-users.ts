@@ -93,7 +93,7 @@ export async function applyImport(
     if (reason !== undefined && !isOwner)
       throw new MusterdError(
         'denied',
-        'Only the login that owns the mirror may give --reason to "musterd import". Leave it out',
+        'This login may not run "musterd import": it needs the login that owns the mirror for --reason. Leave out --reason',
       );
     const why = reason ?? (isSeen && isOwner ? 'seen when it was imported' : undefined);
     const edited = await editUsers(tx, teamId, edits);
