@@ -118,6 +118,8 @@ describe('a held field', () => {
     // Now, and when the hold began.
     const both = 'mirror@example.com\\tService@example.com';
     expect(stdout).toMatch(new RegExp(`\\t${both}\\t.*\\t${both}\\t\\d+\\t\\w{12}$`, 'm'));
+    expect((await musterd('hold', String(id), 'phone', '--until', '2h', '--reason', 'so')).code).toBe(0);
+    expect((await musterd('held', '--all')).stdout).toContain('\theld on request\tasked\t');
   });
 
   it('musterd resolve --take service copies the exact value of the service to mirror and base', async () => {

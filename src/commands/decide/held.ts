@@ -1,4 +1,4 @@
-import { editStates } from '../../model/edit-state.ts';
+import { editStates, holdReasons } from '../../model/edit-state.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { showValue } from '../../model/field-values.ts';
 import { showTime } from '../../model/zone-time.ts';
@@ -69,7 +69,7 @@ const heldColumns: PrintedColumns<HeldRow> = {
   mirror: (row) => showValue(row.mirror_value),
   service: (row) => showValue(row.service_value),
   base: (row) => showValue(row.base_value),
-  state: (row) => editStates[row.state],
+  state: (row) => (row.reason === 'asked' ? holdReasons.asked.words : editStates[row.state]),
   reason: (row) => row.reason,
   detail: (row) => row.detail,
   since: (row) => showTime(row.since),
