@@ -19,8 +19,8 @@ import { needsService, withMirror } from '../setup.ts';
 export async function verifyCommand(context: Context): Promise<ExitCode> {
   return withMirror(
     context,
-    async (setup) => {
-      const comparison = await verifyTeam(setup, context.signal);
+    async ({ config, log, mirror }) => {
+      const comparison = await verifyTeam(mirror.db, config, { log, signal: context.signal });
       if (context.json) printJson(context, inJson(comparison));
       else print(context, comparison);
       return comparison.equal ? exitCode.ok : exitCode.partial;

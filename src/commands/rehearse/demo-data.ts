@@ -1,8 +1,7 @@
-/** The story of the demo: the edits of users on both sides. This module also compares the two sides. */
+/** The story of the demo: the edits of users on both sides. */
 import type { UserRecord } from '../../emulator/rules/played-team.ts';
 import type { Mirror } from '../../runs/open.ts';
 import { runDemoSql } from '../../runs/rehearse/demo-database.ts';
-import { canonicalPhone } from '../../model/canonical.ts';
 
 /** The fields that the demo reads of a user on the service. */
 export type ShownUser = Pick<UserRecord, 'id' | 'first' | 'last' | 'email' | 'phone' | 'roleId'>;
@@ -122,28 +121,4 @@ function inWords(value: unknown): string | null {
     return `${first} ${last}`.trim();
   }
   return `${value as string | number | bigint | boolean}`;
-}
-
-/** The ids of users who differ between the service and the mirror, byte for byte except for a phone's plus sign. */
-export async function differencesOf(
-  db: Mirror['db'],
-  users: readonly ShownUser[],
-): Promise<readonly number[]> {
-  const { rows } = await runDemoSql(
-    db,
-    'select id, name, email, phone, role_id from mirror.users where gone_at is null',
-  );
-  const mirrored = new Map(rows.map(([id, ...values]) => [Number(id), values]));
-  const differs = ({ id, first, last, email, phone, roleId }: ShownUser) => {
-    const [name, ...rest] = mirrored.get(id) ?? [];
-    const [mirrorEmail, mirrorPhone, mirrorRole] = rest as [string | null, string | null, bigint];
-    return (
-      name !== [first, last].filter(Boolean).join(' ') ||
-      mirrorEmail !== email ||
-      canonicalPhone(mirrorPhone) !== canonicalPhone(phone) ||
-      Number(mirrorRole) !== roleId
-    );
-  };
-  const extra = mirrored.size > users.length ? [Number.NaN] : [];
-  return [...users.filter(differs).map(({ id }) => id), ...extra];
 }

@@ -1,9 +1,10 @@
 /** `musterd demo`: shows musterd at work, on a service and a mirror that exist only for the demo. */
 import type { RunReport } from '../../runs/sync/run-record.ts';
+import { verifyTeam } from '../../runs/look/verify-team.ts';
 import { type PlanReport, runPlan, runReconcile } from '../../runs/sync/reconcile-team.ts';
 import { migrateMirror } from '../../runs/set-up/migrate-mirror.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
-import { differencesOf, editsOf, ideasOf, type Plot, readRows, type SqlEdit } from './demo-data.ts';
+import { editsOf, ideasOf, type Plot, readRows, type SqlEdit } from './demo-data.ts';
 import { type DemoStage as Stage, onDemoStage } from './demo-stage.ts';
 import { paint, printLine } from '../output.ts';
 import { printTable } from '../print-table.ts';
@@ -71,12 +72,15 @@ async function tell(stage: Stage, plot: Plot): Promise<boolean> {
 
   chapter(stage, 5, 'Both sides are equal');
   await showBothSides(stage, [plot.onService.id, ...plot.inMirror.map(({ userId }) => userId)]);
-  const differences = await differencesOf(db, emulator.team.users());
+  const { equal, differences } = await verifyTeam(db, stage.config, {
+    log: stage.log,
+    signal: context.signal,
+  });
   printLine(
     context.out,
-    differences.length === 0
+    equal
       ? '  200 of 200 users are equal on both sides.'
-      : `  Different: ${differences.join(', ')}`,
+      : `  Different: ${differences.map(({ id }) => id).join(', ')}`,
   );
 
   chapter(stage, 6, 'Reports, for SQL or any tool that speaks it');
@@ -91,7 +95,7 @@ async function tell(stage: Stage, plot: Plot): Promise<boolean> {
     'select run_id, outcome, duration::text, requests, waiting from report.runs order by run_id',
   );
   await show(stage, 'select count(*) as pending_edits from report.pending');
-  return differences.length === 0;
+  return equal;
 }
 
 async function showBothSides({ context, db, emulator }: Stage, ids: readonly number[]): Promise<void> {
