@@ -5,26 +5,20 @@
  */
 import { movedKinds } from '../model/moved-kinds.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
+import type { RunEvent } from '../reconcile/run-notes.ts';
+import type { RequestEvent, ServiceEvent } from '../service/event.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
 import { createScrape, knownWord, type ScrapeOptions, labelWords } from './scraped-metrics.ts';
 
-/** The events of the service client that are counted. */
+/** The events of the service client that are counted, with the members that the metrics use. */
 export type MeteredServiceEvent =
-  | {
-      readonly kind: 'request';
-      readonly operation: string;
-      readonly phase: 'not-sent' | 'sent' | 'answered';
-      readonly status: number | null;
-      readonly durationMs: number;
-      readonly waitedMs: number;
-    }
-  | { readonly kind: 'throttled' }
-  | { readonly kind: 'retry' }
-  | { readonly kind: 'warning' };
+  | Pick<RequestEvent, 'kind' | 'operation' | 'phase' | 'status' | 'durationMs' | 'waitedMs'>
+  | Pick<Exclude<ServiceEvent, RequestEvent>, 'kind'>;
 
+type PushEvent = RunEvent & { readonly kind: 'push' };
 export type MeteredRunEvent =
-  | { readonly kind: 'push'; readonly windowMs: number }
-  | { readonly kind: 'step' | 'progress' | 'refused' | 'partial' | 'warning' };
+  | Pick<PushEvent, 'kind' | 'windowMs'>
+  | Pick<Exclude<RunEvent, PushEvent>, 'kind'>;
 
 export interface MeteredRun {
   readonly groups: readonly RunGroup[];
