@@ -2,7 +2,6 @@
 import { createTask, parse, validateDetailed } from 'node-cron';
 
 export interface Schedule {
-  next(): Date | null;
   upcoming(count: number): readonly Date[];
   close(): Promise<void>;
 }
@@ -26,7 +25,6 @@ export async function createSchedule(expression: string, onTick: () => void): Pr
   task.on('execution:missed', onTick);
   await task.start();
   return {
-    next: () => task.getNextRun(),
     upcoming: (count) => task.getNextRuns(count),
     close: async () => {
       await task.destroy();

@@ -1,7 +1,7 @@
 /**
- * Notifies systemd (`sd_notify`): ready, reloading, stopping, a status line, and watchdog heartbeats. Node has no unix
- * datagram sockets, so the program `systemd-notify` sends the notifications, and the unit needs `NotifyAccess=all`.
- * Without `NOTIFY_SOCKET` nothing is sent.
+ * Notifies systemd (`sd_notify`): ready, reloading, stopping, and watchdog heartbeats. Node has no unix datagram
+ * sockets, so the program `systemd-notify` sends the notifications, and the unit needs `NotifyAccess=all`. Without
+ * `NOTIFY_SOCKET` nothing is sent.
  */
 import { execFile } from 'node:child_process';
 
@@ -24,8 +24,6 @@ export interface Systemd {
   /** Must be followed by `ready`. */
   reloading(): Promise<void>;
   stopping(): Promise<void>;
-  /** Sets the line for `systemctl status`. */
-  status(text: string): Promise<void>;
   /** Stops the heartbeats, and waits for pending notifications. */
   close(): Promise<void>;
 }
@@ -90,7 +88,6 @@ export function createSystemd(options: SystemdOptions): Systemd {
     ready: () => say('READY=1'),
     reloading: () => say('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`),
     stopping: () => say('STOPPING=1'),
-    status: (text) => say(`STATUS=${text.replaceAll(/\s+/g, ' ').slice(0, 200)}`),
     close: async () => {
       clearInterval(timer);
       await last;

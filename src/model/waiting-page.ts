@@ -6,9 +6,6 @@ export const mostWhole = 20;
 /** The most rows on a page for decisions. */
 export const perList = 200;
 
-export const requestedPage = (query: URLSearchParams): number =>
-  Math.max(1, Number(/^\d{1,4}$/.exec(query.get('page') ?? '')?.[0] ?? 1));
-
 interface FieldOfUser {
   readonly teamId: Id;
   readonly userId: Id | null;

@@ -13,7 +13,7 @@ import { firstLimit, readListing } from './pages.ts';
 import { readWhole } from './read-whole.ts';
 import { decodeCount, decodeListed, decodeOne, decodePage } from './wire-lists.ts';
 
-/** Paged listings take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
+/** Paged listings take the shared pagination body (interface.md); only `limit`, `page` and the filter are sent. */
 export interface ListingEndpoints {
   /** Lists all rows of a resource (interface.md, Endpoints). */
   list(resource: ListedResource, options: ListingOptions<ListedRow>): Promise<Listing<ListedRow>>;

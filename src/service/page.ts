@@ -5,7 +5,6 @@ import type { RejectedRow } from '../model/rejected-row.ts';
 export interface PageQuery {
   readonly limit: number;
   readonly page?: number;
-  readonly date?: string;
 }
 
 export interface Page<Row> {

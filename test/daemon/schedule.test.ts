@@ -21,9 +21,9 @@ describe('a schedule', () => {
     vi.useRealTimers();
   });
 
-  it('ticks at each time of the expression, and next returns the time of the next tick', async () => {
+  it('ticks at each time of the expression, and upcoming returns the time of the next tick', async () => {
     const opened = await open();
-    expect(opened.next()).toEqual(new Date('2030-01-01T13:00:00Z'));
+    expect(opened.upcoming(1)).toEqual([new Date('2030-01-01T13:00:00Z')]);
     await vi.advanceTimersByTimeAsync(29 * 60_000);
     expect(ticks).toBe(0);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -38,7 +38,7 @@ describe('a schedule', () => {
     vi.setSystemTime('2030-01-01T13:10:00Z');
     await vi.advanceTimersByTimeAsync(30 * 60_000);
     expect(ticks).toBe(1);
-    expect(opened.next()).toEqual(new Date('2030-01-01T14:00:00Z'));
+    expect(opened.upcoming(1)).toEqual([new Date('2030-01-01T14:00:00Z')]);
     await vi.advanceTimersByTimeAsync(20 * 60_000);
     expect(ticks).toBe(2);
   });

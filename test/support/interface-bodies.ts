@@ -57,7 +57,7 @@ const userFilter: Shape = {
   fields: { phone: 'string[]', email: 'string[]' },
 };
 
-/** The three that listings are read with are the client's own; the others pass through it as given. */
+/** The two that listings are read with are the client's own; the others pass through it as given. */
 const asGiven = place('service/listing-endpoints.ts', 'createListingEndpoints.contactCount');
 const readWith = place('service/page.ts', 'PageQuery');
 
@@ -68,6 +68,7 @@ const pagination: Shape = {
     archived: asGiven,
     ascending: asGiven,
     assigned: asGiven,
+    date: asGiven,
     filter: asGiven,
     filters: asGiven,
     id: asGiven,

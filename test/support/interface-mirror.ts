@@ -79,7 +79,7 @@ const bySection: Readonly<Record<string, (name: string) => Where>> = {
   Link: () => noLinks,
   Survey: (name) => column('surveys', name),
   'Scheduled message': () => asShown,
-  'Shared pagination body': (name) => (['limit', 'page', 'date'].includes(name) ? ofPages : ofSegments),
+  'Shared pagination body': (name) => (['limit', 'page'].includes(name) ? ofPages : ofSegments),
   'Endpoints: users/get': (name) => column('user_lookups', name),
   'Endpoints: surveys': () => ofPages,
   'Endpoints: tag': () => '`musterd tag create`',
