@@ -1,5 +1,6 @@
 /** Finds when to run, by cron expressions. This is the only file that uses node-cron. */
 import { createTask, parse, validateDetailed } from 'node-cron';
+import { dayMs, hourMs, minuteMs } from '../model/zone-time.ts';
 
 export interface Schedule {
   upcoming(count: number): readonly Date[];
@@ -34,7 +35,6 @@ export async function createSchedule(expression: string, onTick: () => void): Pr
 
 /** The number of scheduled days to look at: just over a year, because some schedules pause for months. */
 const daysAhead = 400;
-const dayMs = 86_400_000;
 
 /** The times at which an expression fires within one unit (a minute, an hour or a day), in ms from its start. */
 interface Times {
@@ -77,7 +77,7 @@ export function longestGapMs(expression: string): number {
 function reckonGapMs(expression: string): number {
   const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(expression);
   const instant = { first: 0, last: 0, longest: 0 };
-  const day = spread(hour, 3_600_000, spread(minute, 60_000, spread(second, 1_000, instant)));
+  const day = spread(hour, hourMs, spread(minute, minuteMs, spread(second, 1_000, instant)));
   const everyDay = dayOfMonth.length === 31 && month.length === 12 && dayOfWeek.length === 7;
   const once = [second[0], minute[0], hour[0], dayOfMonth, month, dayOfWeek].join(' ');
   const nights = everyDay ? dayMs : longestPauseMs(once);

@@ -1,6 +1,8 @@
-/** Times on the clocks of a zone, such as Europe/Berlin. */
+/** Units of time, and times on the clocks of a zone, such as Europe/Berlin. */
 
-const hourMs = 3_600_000;
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
 /** The largest difference, in hours, between a time zone and UTC. */
 const farthestHours = 15;
 
@@ -42,7 +44,7 @@ const onTheirClocks = (date: Date): Date => new Date(date.getTime() + offsetOfPe
 /** `2027-01-15T09:00:00+01:00`, or `…Z` in UTC; empty without a date. */
 export function showTime(date: Date | null | undefined): string {
   if (date === null || date === undefined) return '';
-  const minutes = Math.round(offsetOfPeople(date.getTime()) / 60_000);
+  const minutes = Math.round(offsetOfPeople(date.getTime()) / minuteMs);
   const two = (number: number) => String(Math.floor(Math.abs(number))).padStart(2, '0');
   const offset = minutes === 0 ? 'Z' : `${minutes < 0 ? '-' : '+'}${two(minutes / 60)}:${two(minutes % 60)}`;
   return `${onTheirClocks(date).toISOString().slice(0, 19)}${offset}`;

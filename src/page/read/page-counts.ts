@@ -6,6 +6,7 @@ import type { Row } from '../../mirror/db/database.ts';
 import { type Contacts, countBy, monthBefore } from './page-glance.ts';
 import type { PageReader } from './page-reader.ts';
 import { segmentsOf } from '../../mirror/listings/segments.ts';
+import { dayMs, hourMs } from '../../model/zone-time.ts';
 
 /** The counts of one segment within a step. A step without counts has no row. */
 export interface CountedStep {
@@ -134,9 +135,6 @@ export interface CountsRead {
   readonly contactFields: ListedRead;
   readonly roles: readonly RoleCount[];
 }
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /** The length of a step: short enough for a smooth line, and at least 1.5 times the interval between counts. */
 export function stepFor(days: number, paceMs: number | null): number {

@@ -5,6 +5,7 @@ import type { Id } from '../../model/id.ts';
 import { type Deed, mostOfDecision, perList } from '../../model/waiting-page.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { PageReader } from './page-reader.ts';
+import { dayMs } from '../../model/zone-time.ts';
 
 export interface DecidedPart {
   readonly state: EditState | null;
@@ -85,8 +86,6 @@ async function readDecided(
     from followed f group by f.decision_id, f.team_id order by f.decision_id desc`.execute(db);
   return rows;
 }
-
-const dayMs = 86_400_000;
 
 /** Reads the newest decisions, and the decision that `?done=` names if it is less than a day old. */
 export async function readDone(

@@ -9,6 +9,7 @@ import { type ChangeRow, readMoves } from './page-changes.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
 import type { Lane } from './page-runs.ts';
 import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
+import { dayMs } from '../../model/zone-time.ts';
 
 /** A team with its counts. */
 export interface CountedTeam extends SeenTeam {
@@ -42,7 +43,6 @@ export interface Glance extends WaitingTotals {
   readonly moves: readonly ChangeRow[];
 }
 
-const dayMs = 86_400_000;
 const movesShown = 5;
 export const lanes = ['users', 'edits', 'listings', 'counts'] as const;
 

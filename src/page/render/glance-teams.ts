@@ -10,8 +10,7 @@ import { pill } from './pills.ts';
 import { laneNames, strip, stripLegend } from './run-words.ts';
 import type { PageContext } from './view.ts';
 import { ago, at, clockTime, count, difference, distance, many, named, time } from './words.ts';
-
-const dayMs = 86_400_000;
+import { dayMs } from '../../model/zone-time.ts';
 
 export const stalest = ({ lanes }: Glance, { teamId }: SeenTeam): Lane | undefined =>
   lanes

@@ -8,10 +8,8 @@ import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import type { PageContext } from './view.ts';
 import { at, clockTime, listed, named } from './words.ts';
-import { shownZone } from '../../model/zone-time.ts';
+import { dayMs, minuteMs, shownZone } from '../../model/zone-time.ts';
 
-const dayMs = 86_400_000;
-const minuteMs = 60_000;
 const fieldWords = (field: string): string => (field === 'all' ? 'all four' : fieldName(field));
 
 /** The fields that one person holds until the same time for the same reason, and the button that ends the hold. */

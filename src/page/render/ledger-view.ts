@@ -22,11 +22,10 @@ import { direction, pill, sides } from './pills.ts';
 import { changed, isShown, knownText, noValue, textOf, value } from './three-values.ts';
 import { type Csv, csvFrom, type PageContext, type PageShown, teamOf, type ViewRequest } from './view.ts';
 import { at, clockTime, count, dayBand, many, named, time, visible } from './words.ts';
-import { momentsOf, showDay, shownZone } from '../../model/zone-time.ts';
+import { hourMs, momentsOf, showDay, shownZone } from '../../model/zone-time.ts';
 
 const perPage = 50;
 const mostInFile = 30_000;
-const hourMs = 3_600_000;
 const isWholeNumber = /^\d{1,18}$/;
 
 /** The time at which a day begins. In some zones, the clocks skip midnight when they change. */

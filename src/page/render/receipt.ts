@@ -13,9 +13,8 @@ import { type IconShape, icon, type Tone } from './pills.ts';
 import { value } from './three-values.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, clockTime, count, listed, named, visible } from './words.ts';
+import { dayMs, minuteMs } from '../../model/zone-time.ts';
 
-const dayMs = 86_400_000;
-const minuteMs = 60_000;
 /** For this long after a decision, the receipt is updated. By then, approved edits have usually been sent. */
 const longestFollowedMs = 600_000;
 

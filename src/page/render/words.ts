@@ -1,6 +1,6 @@
 /** Words for numbers and times, and safe display of texts that musterd did not write. */
 import { type Html, html } from './html.ts';
-import { showClock, showDay, shownZone } from '../../model/zone-time.ts';
+import { dayMs, hourMs, minuteMs, showClock, showDay, shownZone } from '../../model/zone-time.ts';
 
 const numbers = new Intl.NumberFormat('en-US');
 
@@ -15,10 +15,6 @@ export function difference(value: number | bigint): string {
   if (Number(value) === 0) return '0';
   return value > 0 ? `+${count(value)}` : `−${count(-Number(value))}`;
 }
-
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
-const dayMs = 86_400_000;
 
 /** `27 minutes`, `22 hours`, `3 days`, never in two units. */
 export function span(ms: number): string {

@@ -1,5 +1,6 @@
 /** Decides who can see the page: people in the settings, by their tokens. Without people, every user of this machine. */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { minuteMs } from '../../model/zone-time.ts';
 
 /** The people who can see the page, by name. Each token is accepted as Basic (the password) and as Bearer. */
 export type PageKeys = Readonly<
@@ -23,7 +24,6 @@ export interface PageAccess {
 
 /** The number of wrong keys per minute that are answered at once. Answers to further wrong keys are delayed. */
 const wrongKeys = 10;
-const minuteMs = 60_000;
 const longestHeader = 4_096;
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
