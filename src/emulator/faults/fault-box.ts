@@ -1,5 +1,5 @@
 import type { Fault, FaultKind, FaultOf } from './faults.ts';
-import { createTrigger, type Trigger } from './match.ts';
+import { type Hooked, install } from './hooks.ts';
 import type { LoggedRequest } from '../wire/request-log.ts';
 
 /** The active faults. `take` chooses the faults that apply to a request. */
@@ -14,17 +14,10 @@ export interface FaultBox {
 }
 
 export function createFaultBox(faults: readonly Fault[] = []): FaultBox {
-  const installed = new Set<{ readonly fault: Fault; readonly trigger: Trigger }>();
-  function add(fault: Fault): () => void {
-    const entry = { fault, trigger: createTrigger(fault) };
-    installed.add(entry);
-    return () => {
-      installed.delete(entry);
-    };
-  }
+  const installed = new Set<Hooked<Fault>>();
+  const add = (fault: Fault) => install(installed, fault, fault);
   for (const fault of faults) add(fault);
-  const faultsOf = (entries: Iterable<{ readonly fault: Fault }>) =>
-    Array.from(entries, ({ fault }) => fault);
+  const faultsOf = (entries: Iterable<Hooked<Fault>>) => Array.from(entries, ({ act }) => act);
   return {
     add,
     clear: () => installed.clear(),

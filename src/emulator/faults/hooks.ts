@@ -23,7 +23,8 @@ export interface HookRunner extends Hooks {
   runRewrites(body: string, request: LoggedRequest): string;
 }
 
-interface Hooked<A> {
+/** An action, and the trigger that chooses its requests. */
+export interface Hooked<A> {
   readonly trigger: Trigger;
   readonly act: A;
 }
@@ -45,7 +46,8 @@ export function createHooks(): HookRunner {
   };
 }
 
-function install<A>(hooks: Set<Hooked<A>>, match: Match, act: A): () => void {
+/** Adds an action. @returns a function that removes it */
+export function install<A>(hooks: Set<Hooked<A>>, match: Match, act: A): () => void {
   const hooked = { trigger: createTrigger(match), act };
   hooks.add(hooked);
   return () => {
