@@ -72,11 +72,10 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
   let now = settingsOf(configs, log);
   const upForMs = () => systemClock.monotonicMs() - startedMs;
   const judge = (all: readonly GroupStatus[]) => judgeFreshness(all, now.intervals, upForMs());
-  const read = () => readStandings(db.kysely, now.teams);
-  const standings = createStandings(read, systemClock);
+  const standings = createStandings(() => readStandings(db.kysely, now.teams), systemClock);
   const freshness = async () => judge((await standings.read()).standings);
   const metrics = createMetrics({
-    readStandings: read,
+    standings,
     judge,
     ...readsOf(db, () => now),
     operations: operationsOfRuns.map(nameOperation),

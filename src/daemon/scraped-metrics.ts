@@ -1,15 +1,14 @@
 /** The metrics that are read from the database at each scrape. */
-import { type Clock, systemClock } from '../clock.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import type { GroupStatus } from '../model/run-group.ts';
 import type { PlaceVerdict } from '../model/place.ts';
 import { holdReasons } from '../model/edit-state.ts';
-import { createStandings } from './group-status.ts';
+import type { Standings } from './group-status.ts';
 import type { Meters } from './prometheus.ts';
 import { withTimeout } from './with-timeout.ts';
 
 export interface ScrapeOptions {
-  readonly readStandings: () => Promise<readonly GroupStatus[]>;
+  readonly standings: Standings;
   /** Judges which teams are fresh. Without it, the metric `fresh` is left out. */
   readonly judge?: (standings: readonly GroupStatus[]) => readonly TeamFreshness[];
   readonly readHeld?: () => Promise<
@@ -23,7 +22,6 @@ export interface ScrapeOptions {
   readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
   /** Reads whether the mirror is at its recorded place. */
   readonly readPlace?: () => Promise<PlaceVerdict>;
-  readonly clock?: Pick<Clock, 'monotonicMs'>;
   /** How long a scrape waits for the database, in ms. */
   readonly patienceMs?: number;
 }
@@ -47,15 +45,13 @@ export function createScrape(
   options: ScrapeOptions,
   teams: () => readonly string[],
 ): () => Promise<void> {
-  const { readStandings, readHeld, readRate, readPlace, judge } = options;
-  const { clock = systemClock, patienceMs = 3_000 } = options;
-  const memory = createStandings(readStandings, clock, patienceMs);
+  const { readHeld, readRate, readPlace, judge, patienceMs = 3_000 } = options;
   const ask = async <T>(read: (() => Promise<readonly T[]>) | undefined): Promise<readonly T[] | null> =>
     read === undefined ? [] : await withTimeout(patienceMs, read()).catch(() => null);
   return async () => {
     const readPlaces = readPlace === undefined ? undefined : async () => [await readPlace()];
     const [{ standings, current }, ...others] = await Promise.all([
-      memory.read(),
+      options.standings.read(),
       ask(readHeld),
       ask(readRate),
       ask(readPlaces),

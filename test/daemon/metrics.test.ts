@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import { createStandings } from '../../src/daemon/group-status.ts';
 import { countedKinds, createMetrics, type MetricsOptions } from '../../src/daemon/metrics.ts';
 import { judgeFreshness } from '../../src/model/freshness.ts';
 import type { GroupStatus, RunGroup } from '../../src/model/run-group.ts';
@@ -47,9 +49,14 @@ async function scrape(metrics: ReturnType<typeof createMetrics>): Promise<Record
 const seriesOf = async (metrics: ReturnType<typeof createMetrics>, which: RegExp) =>
   Object.keys(await scrape(metrics)).filter((name) => which.test(name));
 
-function open(options: Partial<MetricsOptions> = {}) {
+interface Opening extends Partial<Omit<MetricsOptions, 'standings'>> {
+  readonly readStandings?: () => Promise<readonly GroupStatus[]>;
+  readonly clock?: Pick<Clock, 'monotonicMs'>;
+}
+
+function open({ readStandings = async () => standings, clock = systemClock, ...options }: Opening = {}) {
   return createMetrics({
-    readStandings: async () => standings,
+    standings: createStandings(readStandings, clock, options.patienceMs),
     judge: (read) => judgeFreshness(read, intervals, 60 * minute),
     readHeld: async () => [
       { team: 'harbour', state: 'held', reason: 'conflict', count: 2 },
@@ -329,8 +336,9 @@ describe('the text of the metrics', () => {
   it('two metrics from createMetrics work in one process, and let the process exit', () => {
     const program = `
       const { createMetrics } = await import('./src/daemon/metrics.ts');
-      const metrics = createMetrics({ readStandings: async () => [] });
-      createMetrics({ readStandings: async () => [] });
+      const standings = { read: async () => ({ standings: [], current: true }) };
+      const metrics = createMetrics({ standings });
+      createMetrics({ standings });
       await metrics.render();`;
     const options = { cwd: ROOT, timeout: hungAfterMs, encoding: 'utf8', env: {} } as const;
     const ran = spawnSync(process.execPath, ['--input-type=module', '-e', program], options);

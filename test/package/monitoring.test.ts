@@ -60,7 +60,9 @@ const leftOut = [
 const known = new Map<string, string>();
 
 beforeAll(async () => {
-  const metrics = createMetrics({ readStandings: () => Promise.resolve([]) });
+  const metrics = createMetrics({
+    standings: { read: () => Promise.resolve({ standings: [], current: true }) },
+  });
   const { text } = await metrics.render();
   for (const [, name = '', type = ''] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) known.set(name, type);
 });

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { createMetrics, type Metrics } from '../../src/daemon/metrics.ts';
+import { createStandings } from '../../src/daemon/group-status.ts';
 import type { PlaceVerdict } from '../../src/model/place.ts';
 import { judgeFreshness } from '../../src/model/freshness.ts';
 import {
@@ -93,14 +94,17 @@ function createWorld(clock: { nowMs: number }) {
     start: (instance) => {
       const startedMs = clock.nowMs;
       const metrics = createMetrics({
-        readStandings: () =>
-          asked(instance, () =>
-            team.standings.map((one) => ({
-              ...one,
-              knownForMs: clock.nowMs,
-              completeForMs: one.completeAt === null ? null : clock.nowMs - one.completeAt.getTime(),
-            })),
-          ),
+        standings: createStandings(
+          () =>
+            asked(instance, () =>
+              team.standings.map((one) => ({
+                ...one,
+                knownForMs: clock.nowMs,
+                completeForMs: one.completeAt === null ? null : clock.nowMs - one.completeAt.getTime(),
+              })),
+            ),
+          { monotonicMs: () => clock.nowMs },
+        ),
         judge: (read) => {
           const intervals = Object.fromEntries(
             Object.entries(gaps).map(([name, gap]) => [name, gap * minuteMs]),
@@ -120,7 +124,6 @@ function createWorld(clock: { nowMs: number }) {
         },
         readRate: () => asked(instance, () => [{ team: 'harbour', tokens: 10 }]),
         operations: ['GET /v1/team', 'GET /v1/users/get'],
-        clock: { monotonicMs: () => clock.nowMs },
         version: '1.0.0',
       });
       void metrics.keepTeams(['harbour']);

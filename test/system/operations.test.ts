@@ -56,7 +56,9 @@ describe('docs/operations.md', () => {
   });
 
   it('names only existing metrics', async () => {
-    const { text: metrics } = await createMetrics({ readStandings: () => Promise.resolve([]) }).render();
+    const { text: metrics } = await createMetrics({
+      standings: { read: () => Promise.resolve({ standings: [], current: true }) },
+    }).render();
     const named = unique(code.flatMap((one) => /^musterd_[a-z_]+(?=$|\{)/.exec(one) ?? []));
     const roles = [
       'musterd_reader',
