@@ -7,7 +7,7 @@ import { MusterdError } from '../errors.ts';
 import { checkBaseUrl } from './base-url.ts';
 import { createCall, type MakeCall } from './call.ts';
 import type { Connections } from './connections.ts';
-import { type ClockSkewSettings, createClockSkew, defaultClockSkewSettings } from './clock-skew.ts';
+import { createClockSkew } from './clock-skew.ts';
 import { type CredentialCheck, createCredentialCheck } from './credential-check.ts';
 import type { OnEvent } from './event.ts';
 import { createHttp, defaultHttpSettings, type HttpSettings, type LongestAnswer } from './http.ts';
@@ -30,7 +30,6 @@ export interface ServiceClientOptions {
   readonly connections?: Connections | undefined;
   readonly rate?: Partial<RateSettings>;
   readonly retry?: Partial<RetrySettings>;
-  readonly clockSkew?: Partial<ClockSkewSettings>;
   /** The most pages that are read of one listing. */
   readonly maxPages?: number;
   readonly clock: Clock;
@@ -99,7 +98,7 @@ export function openChannel(options: ServiceClientOptions): Channel {
   const httpSettings = { ...defaultHttpSettings, ...options.http };
   const rateSettings = { ...defaultRateSettings, ...options.rate };
   checkSettings(httpSettings, rateSettings);
-  const skew = createClockSkew(clock, { ...defaultClockSkewSettings, ...options.clockSkew });
+  const skew = createClockSkew(clock);
   const tokens = createTokens(options.credentials, clock, () => skew.correctionMs());
   const rate = createRate(rateSettings, clock, { signal, random });
   const http = createHttp(checkBaseUrl(options.baseUrl), options.mode, httpSettings, options.connections);

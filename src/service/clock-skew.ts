@@ -1,13 +1,9 @@
 import type { Clock } from '../clock.ts';
 
-export interface ClockSkewSettings {
-  /** A difference above this many ms causes a warning. */
-  readonly warnAboveMs: number;
-  /** A difference of up to this many ms is corrected in a token's `iat`. A larger difference is not corrected. */
-  readonly correctUpToMs: number;
-}
-
-export const defaultClockSkewSettings: ClockSkewSettings = { warnAboveMs: 30_000, correctUpToMs: 900_000 };
+/** A difference above this many ms causes a warning. */
+export const warnAboveMs = 30_000;
+/** A difference of up to this many ms is corrected in a token's `iat`. A larger difference is not corrected. */
+const correctUpToMs = 900_000;
 
 export interface ClockSkew {
   /**
@@ -27,7 +23,7 @@ export interface ClockSkew {
 const halfSecondMs = 500;
 
 /** Measures the difference between our clock, which dates a JWT, and the service's clock, which checks it. */
-export function createClockSkew(clock: Clock, settings: ClockSkewSettings): ClockSkew {
+export function createClockSkew(clock: Clock): ClockSkew {
   let offset: number | null = null;
   let warnedAt: number | null = null;
   return {
@@ -35,17 +31,17 @@ export function createClockSkew(clock: Clock, settings: ClockSkewSettings): Cloc
     correctionMs: () => {
       if (offset === null) return 0;
       const distance = Math.abs(offset);
-      return distance > settings.warnAboveMs && distance <= settings.correctUpToMs ? offset : 0;
+      return distance > warnAboveMs && distance <= correctUpToMs ? offset : 0;
     },
     observe: (dateMs, sentMs) => {
       offset = Math.round(dateMs + halfSecondMs - (sentMs + clock.now()) / 2);
-      if (Math.abs(offset) <= settings.warnAboveMs) {
+      if (Math.abs(offset) <= warnAboveMs) {
         warnedAt = null;
         return null;
       }
-      if (warnedAt !== null && Math.abs(offset - warnedAt) <= settings.warnAboveMs) return null;
+      if (warnedAt !== null && Math.abs(offset - warnedAt) <= warnAboveMs) return null;
       warnedAt = offset;
-      const corrected = Math.abs(offset) <= settings.correctUpToMs;
+      const corrected = Math.abs(offset) <= correctUpToMs;
       const direction = offset > 0 ? 'behind' : 'ahead of';
       const seconds = Math.round(Math.abs(offset) / 1000);
       const then = corrected ? 'tokens are dated accordingly' : 'too far to be corrected';

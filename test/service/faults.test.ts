@@ -571,15 +571,15 @@ describe("a clock that differs from the service's clock", () => {
     },
   );
 
-  test('makes the client warn and its calls fail if it exceeds correctUpToMs (N21)', async () => {
+  test('makes the client warn and its calls fail if it exceeds 15 minutes (N21)', async () => {
     const clock = createHeldClock();
     const { client, events } = await openPair(
-      judge(() => clock.now() + 600_000),
-      { clock, clockSkew: { correctUpToMs: 300_000 } },
+      judge(() => clock.now() + 1_000_000),
+      { clock },
     );
     expect(await read(client)).toMatchObject({ code: 'credentials' });
     const warning = events.find((event) => event.kind === 'warning');
-    expect(warning?.message).toMatch(/60[01] s behind the service's; too far to be corrected/);
+    expect(warning?.message).toMatch(/100[01] s behind the service's; too far to be corrected/);
   });
 });
 

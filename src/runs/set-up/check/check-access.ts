@@ -1,4 +1,4 @@
-import { defaultClockSkewSettings } from '../../../service/clock-skew.ts';
+import { warnAboveMs } from '../../../service/clock-skew.ts';
 import type { Config } from '../../../config/config.ts';
 import { readCredentials, writeCredentials } from '../../../mirror/team/credentials.ts';
 import type { Database } from '../../../mirror/db/database.ts';
@@ -41,7 +41,7 @@ export function checkClock(service: ServiceClient, report: Report): void {
   if (offsetMs === null) report.add('clock', 'note', 'the service sends no Date header to compare with');
   else {
     const direction = offsetMs >= 0 ? 'behind' : 'ahead of';
-    const verdict = Math.abs(offsetMs) > defaultClockSkewSettings.warnAboveMs ? 'note' : 'ok';
+    const verdict = Math.abs(offsetMs) > warnAboveMs ? 'note' : 'ok';
     report.add('clock', verdict, `${seconds(Math.abs(offsetMs))} ${direction} the service's`);
   }
 }
