@@ -1,21 +1,13 @@
 /** Reports fields that are absent or unreadable in the service's answers. They are neither pulled nor pushed. */
 import { type Field, fields, columnOf } from '../model/fields.ts';
 import type { UserState } from '../model/user-state.ts';
-import type { Id } from '../model/id.ts';
+import { firstOf } from '../model/in-words.ts';
 import type { RunNotes } from './run-notes.ts';
 import { unreadOf } from './merge/merge-field.ts';
 
 /** True if the service's value of this field is unknown. */
 export function isUnread(field: Field, { base, service }: Pick<UserState, 'base' | 'service'>): boolean {
   return service !== undefined && unreadOf(field, base, service) !== undefined;
-}
-
-/** The most users that a message names. */
-const named = 3;
-
-function nameSome(ids: readonly Id[]): string {
-  const more = ids.length > named ? ` and ${ids.length - named} more` : '';
-  return `${ids.slice(0, named).join(', ')}${more}`;
 }
 
 /**
@@ -37,11 +29,11 @@ export function noteUnread(
     const stays = 'and stays as it is on both sides';
     if (odd.length > 0)
       notes[odd.length * 2 > shown ? 'partial' : 'warn'](
-        `the ${column} of ${odd.length} users cannot be read in the service's answers, ${stays}: ${nameSome(odd)}`,
+        `the ${column} of ${odd.length} users cannot be read in the service's answers, ${stays}: ${firstOf(odd, 3)}`,
       );
     if (leftOut.length > 0)
       notes.warn(
-        `the ${column} of ${leftOut.length} users, who had one, is left out of the service's answers, ${stays}: ${nameSome(leftOut)}`,
+        `the ${column} of ${leftOut.length} users, who had one, is left out of the service's answers, ${stays}: ${firstOf(leftOut, 3)}`,
       );
   }
 }

@@ -68,10 +68,10 @@ describe('noteUnread', () => {
       stateOf(12n, shown),
     ];
     const email =
-      "the email of 6 users, who had one, is left out of the service's answers, and stays as it is on both sides: 6, 7, 8 and 3 more";
+      "the email of 6 users, who had one, is left out of the service's answers, and stays as it is on both sides: 6, 7, 8, …";
     const unread = ['phone', 'role_id'].map(
       (column) =>
-        `the ${column} of 5 users cannot be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more`,
+        `the ${column} of 5 users cannot be read in the service's answers, and stays as it is on both sides: 1, 2, 3, …`,
     );
     expect(told(states, 10)).toEqual([[email, ...unread], []]);
     expect(told(states, 9)).toEqual([[email], unread]);
