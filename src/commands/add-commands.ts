@@ -1,4 +1,8 @@
-/** Types for declaring commands. Each group declares its own commands; `commands/program.ts` combines them. */
+/**
+ * Types for declaring commands, and functions that read values of the command line. Each group declares its own
+ * commands; `commands/program.ts` combines them.
+ */
+import { MusterdError } from '../errors.ts';
 import type { Context, ExitCode } from './context.ts';
 import type { HelpGroup } from './help.ts';
 
@@ -27,4 +31,20 @@ export interface Adding<C> {
   /** Sets the group of `--help` for the commands that follow. */
   readonly group: (name: HelpGroup) => void;
   readonly add: (name: string, description: string, action: Action) => C;
+}
+
+/** @throws MusterdError `usage` if the value of the option or argument is not one of the words */
+export function readWord<Word extends string>(option: string, given: string, words: readonly Word[]): Word {
+  const found = words.find((word) => word === given);
+  if (found === undefined)
+    throw new MusterdError('usage', `${option} "${given}": use one of ${words.join(', ')}`);
+  return found;
+}
+
+/** @throws MusterdError `usage` if the value is not a whole number from 1 to `largest` */
+export function readWholeNumber(option: string, given: string, largest: bigint): bigint {
+  const value = /^\d+$/.test(given) ? BigInt(given) : 0n;
+  if (value < 1n || value > largest)
+    throw new MusterdError('usage', `${option} "${given}" is not a whole number from 1 to ${largest}`);
+  return value;
 }

@@ -134,7 +134,7 @@ describe('musterd export', () => {
   });
 
   it.each([
-    [['nothing'], '"nothing" cannot be exported'],
+    [['nothing'], 'export "nothing": use one of users, '],
     [['--format', 'xlsx'], 'use one of csv, json, ndjson, yaml'],
     [['-o', 'roster.xlsx'], 'No output format has the ending .xlsx'],
     [['-o', 'roster.csv.gz'], 'or choose the format with --format'],

@@ -1,4 +1,3 @@
-import { MusterdError } from '../../errors.ts';
 import { columnOf } from '../../model/fields.ts';
 import { showValue } from '../../model/field-values.ts';
 import { maxId } from '../../model/id.ts';
@@ -6,18 +5,13 @@ import { plural } from '../../model/in-words.ts';
 import type { UndoPlan } from '../../runs/decide/inverse.ts';
 import { requireSchema } from '../../runs/open.ts';
 import { applyUndo, planUndo } from '../../runs/decide/undo-run.ts';
+import { readWholeNumber } from '../add-commands.ts';
 import { confirmationOf, noteFourEyes } from '../confirmation.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { leaseWait } from '../lease-wait.ts';
 import { printJson, printLine } from '../output.ts';
 import { printTable } from '../print-table.ts';
 import { withMirror } from '../setup.ts';
-
-function readRun(text: string): bigint {
-  const run = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
-  if (run < 1n || run > maxId) throw new MusterdError('usage', `"${text}" is not the number of a run`);
-  return run;
-}
 
 /** Shows what undoing a run would change. With `--apply`, writes the old values as edits, which the next run sends. */
 export async function undoCommand(
@@ -30,7 +24,7 @@ export async function undoCommand(
   },
   runText: string,
 ): Promise<ExitCode> {
-  const run = readRun(runText);
+  const run = readWholeNumber('undo', runText, maxId);
   return withMirror(context, async ({ config, mirror: { db } }) => {
     await requireSchema(db);
     const applied = options.apply === true;

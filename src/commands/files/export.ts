@@ -6,6 +6,7 @@ import { plural } from '../../model/in-words.ts';
 import { momentMs } from '../../model/moment.ts';
 import { exportable, exportRows, isBeforeRecord, isKnownAsOf } from '../../runs/files/export-rows.ts';
 import type { Setup } from '../../runs/open.ts';
+import { readWord } from '../add-commands.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { createStreamWrite, type Write } from '../stream-write.ts';
 import { printLine } from '../output.ts';
@@ -15,14 +16,6 @@ export interface ExportOptions {
   readonly format?: string;
   readonly output?: string;
   readonly asOf?: string;
-}
-
-function readWhat(text: string): string {
-  const what = exportable.find((name) => name === text);
-  if (what !== undefined) return what;
-  throw new MusterdError('usage', `"${text}" cannot be exported`, {
-    hint: `Give one of ${exportable.join(', ')}.`,
-  });
 }
 
 /** Returns the time as text, because Postgres reads microseconds, which a JavaScript date would lose. */
@@ -70,7 +63,7 @@ export async function exportCommand(
 ): Promise<ExitCode> {
   const { out, err, signal } = context;
   const { output: file } = options;
-  const exported = readWhat(what);
+  const exported = readWord('export', what, exportable);
   const format = readFormatToWrite(options.format, file);
   const asOf = readAsOf(options.asOf, exported);
   return withMirror(context, async (setup) => {

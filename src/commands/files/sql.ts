@@ -6,6 +6,7 @@ import { plural, printableLines } from '../../model/in-words.ts';
 import type { EditState } from '../../model/edit-state.ts';
 import { splitSql, type SqlStatement } from '../../model/sql-statements.ts';
 import { openSql, type SqlSession, transactionWords } from '../../runs/files/open-sql.ts';
+import { readWord } from '../add-commands.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { printLine } from '../output.ts';
 import { type SetupOfTeams, withMirrorOf } from '../setup.ts';
@@ -23,10 +24,7 @@ export interface SqlOptions {
 function readAnswerFormat({ format }: SqlOptions, json: boolean): AnswerFormat {
   if (json && format !== undefined && format !== 'json')
     throw new MusterdError('usage', `--json and --format ${format} cannot be combined`);
-  const answerFormat = json ? 'json' : (format ?? 'table');
-  const found = answerFormats.find((name) => name === answerFormat);
-  if (found !== undefined) return found;
-  throw new MusterdError('usage', `--format "${answerFormat}": use one of ${answerFormats.join(', ')}`);
+  return json ? 'json' : readWord('--format', format ?? 'table', answerFormats);
 }
 
 /** Reads SQL from the argument, from the file, or from stdin. */

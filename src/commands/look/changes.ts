@@ -1,10 +1,10 @@
-import { MusterdError } from '../../errors.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { callSubjects } from '../../model/direct-call.ts';
 import { ledgerKinds, ledgerOutcomes } from '../../model/ledger-words.ts';
 import { maxId } from '../../model/id.ts';
 import { readTimeFromNow } from '../../runs/time-from-now.ts';
 import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../../runs/look/read-ledger.ts';
+import { readWord, readWholeNumber } from '../add-commands.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { ledgerColumns } from './ledger-rows.ts';
 import { printJson, printLine } from '../output.ts';
@@ -47,25 +47,11 @@ function show(context: Context, rows: readonly LedgerRow[]): void {
 export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'> {
   const { run, field, kind, outcome, since, limit } = options;
   return {
-    runId: run === undefined ? null : wholeNumber('--run', run, maxId),
-    field: field === undefined ? null : oneOf('--field', field, [...fieldColumns, ...callSubjects]),
-    kind: kind === undefined ? null : oneOf('--kind', kind, ledgerKinds),
-    outcome: outcome === undefined ? null : oneOf('--outcome', outcome, ledgerOutcomes),
+    runId: run === undefined ? null : readWholeNumber('--run', run, maxId),
+    field: field === undefined ? null : readWord('--field', field, [...fieldColumns, ...callSubjects]),
+    kind: kind === undefined ? null : readWord('--kind', kind, ledgerKinds),
+    outcome: outcome === undefined ? null : readWord('--outcome', outcome, ledgerOutcomes),
     since: since === undefined ? null : readTimeFromNow('--since', since),
-    limit: limit === undefined ? 100 : Number(wholeNumber('--limit', limit, 1_000_000n)),
+    limit: limit === undefined ? 100 : Number(readWholeNumber('--limit', limit, 1_000_000n)),
   };
-}
-
-function oneOf<Word extends string>(option: string, given: string, words: readonly Word[]): Word {
-  const found = words.find((word) => word === given);
-  if (found === undefined)
-    throw new MusterdError('usage', `${option} "${given}": use one of ${words.join(', ')}`);
-  return found;
-}
-
-function wholeNumber(option: string, given: string, largest: bigint): bigint {
-  const value = /^\d+$/.test(given) ? BigInt(given) : 0n;
-  if (value < 1n || value > largest)
-    throw new MusterdError('usage', `${option} "${given}" is not a whole number from 1 to ${largest}`);
-  return value;
 }
