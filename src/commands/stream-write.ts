@@ -4,8 +4,6 @@ import { Writable } from 'node:stream';
 import { printableLines } from '../model/in-words.ts';
 import type { Stream } from './context.ts';
 
-export type Write = (text: string) => Promise<void>;
-
 /** @returns false if the reader has closed the stream */
 export async function waitForRoom(out: Stream, signal: AbortSignal): Promise<boolean> {
   if (out.room !== undefined) return out.room(signal);
@@ -21,15 +19,6 @@ export async function waitForRoom(out: Stream, signal: AbortSignal): Promise<boo
   }
 }
 
-/** Waits until the reader has read enough, so that unread text does not pile up in memory. */
-export function createStreamWrite(out: Stream, signal: AbortSignal): Write {
-  // Names come from other people, and can contain control characters that a terminal would obey.
-  const show = out.isTTY === true ? printableLines : (text: string) => text;
-  return async (text) => {
-    if (out.write(show(text)) === false) await waitForRoom(out, signal);
-  };
-}
-
 /** The characters to gather before a write. Only a write that fills the stream reveals whether it still has a reader. */
 const bulk = 65_536;
 
@@ -40,8 +29,9 @@ export interface BulkWriter {
   readonly flush: () => Promise<boolean>;
 }
 
-/** Gathers small pieces of a long text, and reports when the reader has closed the stream. */
+/** Gathers small pieces of a long text, and waits for a slow reader, so that unread text does not fill the memory. */
 export function createBulkWriter(out: Stream, signal: AbortSignal): BulkWriter {
+  // Names come from other people, and can contain control characters that a terminal would obey.
   const show = out.isTTY === true ? printableLines : (text: string) => text;
   let gathered = '';
   const flush = async () => {

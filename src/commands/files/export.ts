@@ -8,9 +8,11 @@ import { exportable, exportRows, isBeforeRecord, isKnownAsOf } from '../../runs/
 import type { Setup } from '../../runs/open.ts';
 import { readWord } from '../add-commands.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
-import { createStreamWrite, type Write } from '../stream-write.ts';
+import { createBulkWriter } from '../stream-write.ts';
 import { printLine } from '../output.ts';
 import { withMirror } from '../setup.ts';
+
+type Write = (text: string) => Promise<void>;
 
 export interface ExportOptions {
   readonly format?: string;
@@ -68,8 +70,11 @@ export async function exportCommand(
   const asOf = readAsOf(options.asOf, exported);
   return withMirror(context, async (setup) => {
     const writeTo = (write: Write) => writeRows(setup, exported, { format, signal, asOf }, write);
-    if (file === undefined || file === '-') await writeTo(createStreamWrite(out, signal));
-    else {
+    if (file === undefined || file === '-') {
+      const { write, flush } = createBulkWriter(out, signal);
+      await writeTo(async (text) => void (await write(text)));
+      await flush();
+    } else {
       const count = await writeWholeFile(file, writeTo);
       printLine(err, `${plural(count, 'row')} written to ${file}`);
     }
