@@ -218,13 +218,13 @@ const endless: ReadonlySet<string> = new Set(['daemon', 'emulator', 'demo']);
 
 /** A copy of the world whose terminal shows a sign while the command works without output. */
 function withSign(world: ProcessWorld, name: string) {
-  const { aside, close } = showUnderWay(world.err, `musterd ${name}`);
+  const { aside, ...sign } = showUnderWay(world.err, `musterd ${name}`);
   const err = aside(world.err);
   // Before output to a terminal, the progress sign must be erased. Output to a file or a pipe is not shown beside it.
   const out = world.out.isTTY === true ? aside(world.out) : world.out;
   const log =
     world.log ?? (err.isTTY === true ? { write: (line: string) => void err.write(line) } : undefined);
-  return { seen: { ...world, err, out, log }, showItself: close };
+  return { seen: { ...world, err, out, log }, sign };
 }
 
 /** @returns the exit code; it never throws */
@@ -242,21 +242,19 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
       const isSql = command.name() === 'sql';
       const json = readJson(program, command) || (isSql && options['format'] === 'json');
       const isShown = !json && !endless.has(command.name());
-      const { seen, showItself } = isShown
-        ? withSign(world, command.name())
-        : { seen: world, showItself: () => {} };
+      const { seen, sign } = isShown ? withSign(world, command.name()) : { seen: world };
       const work = carryOut(
         seen,
         json,
         async (output, signal) => {
           const context = await createContext(seen, program, output, signal, command);
-          return action({ ...context, showItself }, options, words).catch((error: unknown) => {
+          return action({ ...context, sign }, options, words).catch((error: unknown) => {
             throw describeDenial(error, fullNameOf(command));
           });
         },
         isSql ? heldOfAnswers : Infinity,
       );
-      code = await work.finally(showItself);
+      code = await work.finally(sign?.close);
     });
   };
   const program = createProgram({ version: programVersion(), out, err, wire });

@@ -12,10 +12,10 @@ export type AskPerson = (question: string) => Promise<boolean>;
 
 /** Asks on a terminal. @throws MusterdError `stopped` if the process is asked to stop meanwhile */
 async function isConfirmed(
-  { err, signal, showItself }: Pick<Context, 'err' | 'signal' | 'showItself'>,
+  { err, signal, sign }: Pick<Context, 'err' | 'signal' | 'sign'>,
   question: string,
 ): Promise<boolean> {
-  showItself?.();
+  sign?.close();
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const answering = asking.question(`${question} [y/N] `, { signal });
@@ -35,7 +35,7 @@ async function isConfirmed(
 
 /** @returns a function that asks on the terminal; `undefined` with --json, or if stdin or stderr is not a terminal */
 export const askAtTerminal = (
-  context: Pick<Context, 'err' | 'json' | 'signal' | 'showItself'>,
+  context: Pick<Context, 'err' | 'json' | 'signal' | 'sign'>,
 ): AskPerson | undefined =>
   !context.json && context.err.isTTY === true && process.stdin.isTTY === true
     ? (question) => isConfirmed(context, question)

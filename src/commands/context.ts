@@ -25,6 +25,14 @@ export interface Stream {
   readonly room?: (signal: AbortSignal) => Promise<boolean>;
 }
 
+/** A line on the terminal that shows that the command is working. */
+export interface Sign {
+  /** Shows these words at once, in place of the name of the command. `undefined`: the name again. */
+  readonly say: (words: string | undefined) => void;
+  /** Removes the line, which does not return: the command ends or asks a question. */
+  readonly close: () => void;
+}
+
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The version of musterd. */
@@ -41,8 +49,8 @@ export interface Context {
   readonly team: string | undefined;
   /** How long to wait for another run to end, if --wait is given. */
   readonly waitMs: number | undefined;
-  /** Removes the sign that the command is working. Called before the command shows its own progress or asks something. */
-  readonly showItself?: () => void;
+  /** Absent if nothing is shown, for example with --json. */
+  readonly sign?: Sign | undefined;
   /** True if stdout gets JSON instead of text. */
   readonly json: boolean;
   /** Prints to stderr the error that ended the work for one of several teams. @returns its exit code, and that error */

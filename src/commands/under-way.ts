@@ -1,43 +1,40 @@
-/** A sign on the terminal that a command is still working. It appears after a second without output. */
+/** A sign on the terminal that a command is still working. It appears after a second without output, or with words. */
 import type { SingleBar } from 'cli-progress';
-import type { Stream } from './context.ts';
+import type { Sign, Stream } from './context.ts';
 import { asTerminal } from './output.ts';
 
-export interface UnderWay {
+export interface UnderWay extends Sign {
   /** Returns a stream that removes the sign and then writes to the given stream. */
   readonly aside: (stream: Stream) => Stream;
-  /** Removes the sign, which does not return: the command ends, shows progress of its own, or asks a question. */
-  readonly close: () => void;
 }
 
 const silentMs = 1_000;
 
 /** Shows nothing if stderr is not a terminal. @param what the command, for example "musterd check" */
 export function showUnderWay(err: Stream, what: string): UnderWay {
-  if (err.isTTY !== true) return { aside: (stream) => stream, close: () => {} };
+  if (err.isTTY !== true) return { aside: (stream) => stream, say: () => {}, close: () => {} };
   let bar: SingleBar | undefined;
   let over = false;
-  let spokeAt = performance.now();
+  let said: string | undefined;
+  const startedAt = performance.now();
+  let spokeAt = startedAt;
+  const isDue = () => !over && (said !== undefined || performance.now() - spokeAt >= silentMs);
   const hide = () => {
     bar?.stop();
     bar = undefined;
     spokeAt = performance.now();
   };
   const draw = async () => {
-    if (bar !== undefined) return bar.update(0);
-    if (performance.now() - spokeAt < silentMs) return;
+    if (!isDue()) return;
     const { Presets, SingleBar } = await import('cli-progress');
-    if (over || performance.now() - spokeAt < silentMs) return;
+    if (!isDue()) return;
+    const words = said ?? `${what} … ${Math.round((performance.now() - startedAt) / 1_000)} s`;
+    if (bar !== undefined) return bar.update(0, { words });
     bar = new SingleBar(
-      {
-        format: '  {what} … {duration} s',
-        clearOnComplete: true,
-        gracefulExit: false,
-        stream: asTerminal(err),
-      },
+      { format: '  {words}', clearOnComplete: true, gracefulExit: false, stream: asTerminal(err) },
       Presets.rect,
     );
-    bar.start(1, 0, { what });
+    bar.start(1, 0, { words });
   };
   const timer = setInterval(() => void draw(), 200).unref();
   return {
@@ -48,6 +45,10 @@ export function showUnderWay(err: Stream, what: string): UnderWay {
         return stream.write(text);
       },
     }),
+    say: (words) => {
+      said = words;
+      void draw();
+    },
     close: () => {
       over = true;
       clearInterval(timer);

@@ -1,8 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { printTable } from '../../src/commands/print-table.ts';
-import { createProgress } from '../../src/commands/progress.ts';
+import { watched } from '../../src/commands/progress.ts';
 import { showUnderWay } from '../../src/commands/under-way.ts';
+import { createLog } from '../../src/log.ts';
 import { countVisits } from '../support/count-visits.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -60,11 +61,13 @@ describe('a table on a terminal', () => {
 it('musterd shows on a terminal that a command is running, and the step of a run', async () => {
   const written: string[] = [];
   const err = { isTTY: true, write: (text: string) => written.push(text) };
-  const { close } = showUnderWay(err, 'musterd check');
-  await eventually('it shows', () => written.join('').includes('musterd check … '));
-  close();
-  const progress = createProgress({ err, json: false });
-  progress.onEvent({ kind: 'step', step: 'tags' });
-  progress.close();
-  expect(written.join('')).toContain('tags 0');
+  const sign = showUnderWay(err, 'musterd check');
+  const shows = async (words: string) => await eventually('it shows', () => written.join('').includes(words));
+  await shows('musterd check … ');
+  const { signal } = new AbortController();
+  await watched({ err, signal, waitMs: 0, sign }, createLog({ level: 'silent' }), async ({ onEvent }) => {
+    onEvent?.({ kind: 'step', step: 'tags' });
+    await shows('tags 0');
+  });
+  sign.close();
 });

@@ -28,7 +28,7 @@ export async function pageCommand(
     try {
       const name = host.includes(':') ? `[${host}]` : host;
       printLine(context.out, `http://${name}:${server.port}/`);
-      context.showItself?.();
+      context.sign?.close();
       if (!signal.aborted) await once(signal, 'abort');
     } finally {
       await server.close();
