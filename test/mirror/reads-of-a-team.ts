@@ -15,7 +15,7 @@ import { readNameSafety } from '../../src/mirror/team/name-safety.ts';
 import { readFourEyes } from '../../src/mirror/team/pinned-teams.ts';
 import { readAbsenceVerdicts, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
 import { readKnownUsers, readLookups } from '../../src/mirror/users/addresses.ts';
-import { readHeldSince, readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
+import { readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
 import { findUsers } from '../../src/mirror/users/find-user.ts';
 import { readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { readBatches, readBatchFields, readGuardHistory } from '../../src/mirror/users/held-batches.ts';
@@ -92,7 +92,6 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     missing: () => readWaitingAbsences(tx, teamId),
     addresses: () => readKnownUsers(tx, teamId, users),
     lookups: () => readLookups(tx, teamId),
-    heldSince: () => readHeldSince(tx, teamId, id),
     openPush: () => readOpenPush(tx, teamId, intents[0]?.userId ?? id),
     lastEdit: () => readLastEdit(tx, teamId, id),
     byId: () => findUsers(tx, teamId, { ...nothing, id }),

@@ -92,8 +92,8 @@ describe('adviceFor', () => {
     state,
     open: null,
     quietUntil: 'noon',
-    heldUntil: {},
-    absence: '600.0 s',
+    held: [],
+    absenceMs: 600_000,
     ...given,
   });
   const values = { base: null, mirror: null, service: null };
@@ -151,8 +151,14 @@ describe('adviceFor', () => {
     ],
     [
       'held fields',
-      { plan: plan('merge', { name: heldAsBefore, phone: heldAsBefore }), heldUntil: { phone: 'noon' } },
-      'Phone stays held until noon; name stays held until one of the two values changes or somebody decides.',
+      {
+        plan: plan('merge', { name: heldAsBefore, phone: heldAsBefore }),
+        held: [
+          { field: 'name', until: null },
+          { field: 'phone', until: new Date('2100-01-01T00:00:00Z') },
+        ],
+      },
+      'Phone stays held until 2100-01-01T00:00:00Z; name stays held until one of the two values changes or somebody decides.',
     ],
     [
       'a rejected field',

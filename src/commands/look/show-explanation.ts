@@ -59,7 +59,7 @@ function inJson(explanation: Explanation): object {
       rule,
       decision,
       because,
-      held: heldInJson(held.find((hold) => hold.field === field)),
+      held: heldInJson(held.find((hold) => hold.field === columnOf(field))),
     })),
     open_push:
       openPush === null
@@ -87,13 +87,14 @@ function inJson(explanation: Explanation): object {
 
 /** The batch that contains held fields of the user. */
 function batchInJson(held: Explanation['held']): object | null {
-  const first = held.find(({ batch }) => batch !== null);
+  const sorted = held.toSorted((a, b) => (a.field < b.field ? -1 : 1));
+  const first = sorted.find(({ batch }) => batch !== null);
   if (first === undefined) return null;
-  const inBatch = held.filter(({ batch }) => batch === first.batch);
+  const inBatch = sorted.filter(({ batch }) => batch === first.batch);
   return {
     hash: first.batch,
     has_user: true,
-    fields: inBatch.map(({ field }) => columnOf(field)),
+    fields: inBatch.map(({ field }) => field),
     made_at: first.since,
     reasons: [...new Set(inBatch.map(({ detail }) => detail))],
   };
@@ -101,18 +102,18 @@ function batchInJson(held: Explanation['held']): object | null {
 
 function heldInJson(held: Explanation['held'][number] | undefined): object | null {
   if (held === undefined) return null;
-  const { state, reason, detail, since, until, runId, batch, edit, mirrorValue, serviceValue } = held;
+  const { state, reason, detail, since, until, run_id, batch, edit_id } = held;
   return {
     state,
     reason,
     detail,
     since,
     until,
-    run_id: runId,
+    run_id,
     batch,
-    edit_id: edit,
-    mirror_value: mirrorValue ?? null,
-    service_value: serviceValue ?? null,
+    edit_id,
+    mirror_value: held.mirror_value_then ?? null,
+    service_value: held.service_value_then ?? null,
   };
 }
 
@@ -131,7 +132,7 @@ function print(context: Context, explanation: Explanation, as: string): void {
   line(`User ${id} "${nameOf(state)}"${marks.length === 0 ? '' : `: ${marks.join(', ')}`}`);
   if (edit !== null) line(`Last edited here at ${showTime(edit.at)} by ${edit.by}`);
   if (!answer.reached) line(`The service could not be read: ${answer.error.message}`);
-  const holdOn = (one: Field) => held.find(({ field }) => field === one);
+  const holdOn = (one: Field) => held.find(({ field }) => field === columnOf(one));
   const columns: PrintedColumns<(typeof explanation.fields)[number]> = {
     field: ({ field }) => columnOf(field),
     base: ({ base }) => showValue(base),
@@ -142,7 +143,7 @@ function print(context: Context, explanation: Explanation, as: string): void {
     because: ({ because }) => because,
     'held since': ({ field }) => showTime(holdOn(field)?.since),
     until: ({ field }) => showTime(holdOn(field)?.until),
-    edit: ({ field }) => holdOn(field)?.edit,
+    edit: ({ field }) => holdOn(field)?.edit_id,
   };
   printRows(context, columns, explanation.fields);
   for (const command of commands) line(`To decide it: ${sayEither(command, as)}`);

@@ -1,24 +1,18 @@
 /** Explains what would happen to a user now, from the values that a run last saw, without a request to the service. */
-import { fieldOf } from '../../model/fields.ts';
-import { showTime } from '../../model/zone-time.ts';
-import { seconds } from '../../model/in-words.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { Policy } from '../../reconcile/merge/merge-field.ts';
 import { planUser } from '../../reconcile/merge/plan-user.ts';
-import { adviceFor } from './explain-fields.ts';
+import { adviceFor, type ExplainedFacts } from './explain-fields.ts';
 
 export interface ExplainSettings {
   readonly policy: Policy;
   readonly absence: { readonly confirmAfterMs: number };
 }
 
-/**
- * @param held fields that a person asked to hold, and until when
- * @returns a sentence about what happens next
- */
+/** Says what happens next, in one sentence. */
 export function explainAsSeen(
   state: UserState,
-  held: readonly { readonly field: string; readonly until: Date | null }[],
+  held: ExplainedFacts['held'],
   { policy, absence }: ExplainSettings,
 ): string {
   const { id, mirror, hasOpenIntent } = state;
@@ -32,9 +26,7 @@ export function explainAsSeen(
     state,
     open: null,
     quietUntil: '',
-    heldUntil: Object.fromEntries(
-      held.flatMap(({ field, until }) => (until === null ? [] : [[fieldOf(field), showTime(until)]])),
-    ),
-    absence: seconds(absence.confirmAfterMs),
+    held,
+    absenceMs: absence.confirmAfterMs,
   });
 }

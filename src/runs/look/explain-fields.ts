@@ -1,10 +1,13 @@
 /** Explains the state of a user, field by field, and what happens next. */
+import type { HeldRow } from '../../mirror/users/held.ts';
 import { columnOf, type Field, fields } from '../../model/fields.ts';
+import { seconds } from '../../model/in-words.ts';
 import type { FieldOutcomes } from '../../model/intent.ts';
 import { type DecisionWord, sayHold, shownHold, wordOf } from '../../model/user-changes.ts';
 import { type Hold, holdsOf, type UserPlan } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { isUnreadable, type ServiceUser, serviceValue } from '../../model/user.ts';
+import { showTime } from '../../model/zone-time.ts';
 import { mergeField, type Verdict } from '../../reconcile/merge/merge-field.ts';
 import { isStopped } from '../../reconcile/merge/held-field.ts';
 import { standsByMirror } from '../../reconcile/merge/plan-field.ts';
@@ -77,10 +80,10 @@ export interface ExplainedFacts {
   readonly open: FieldOutcomes | null;
   /** The time from which an open push can be given up, as text. */
   readonly quietUntil: string;
-  /** The ends of holds that a person asked for, as text. */
-  readonly heldUntil: Readonly<Partial<Record<Field, string>>>;
-  /** How long a user must be missing before it is marked as gone, as text. */
-  readonly absence: string;
+  /** The held fields. Only a hold that a person asked for has an end. */
+  readonly held: readonly Pick<HeldRow, 'field' | 'until'>[];
+  /** How long a user must be missing before it is marked as gone. */
+  readonly absenceMs: number;
 }
 
 /** `a`, `a and b`, `a, b and c`. */
@@ -107,7 +110,7 @@ export function adviceFor(facts: ExplainedFacts): string {
     case 'unresolved':
       return 'The team lists the member, but no lookup finds the user. Nothing is pulled or pushed until mirror.user_lookups has an address that finds the user.';
     case 'missing':
-      return `Neither the team listing nor a lookup shows the user, who is marked as gone once complete runs ${facts.absence} apart have missed them, within the limits of absence.`;
+      return `Neither the team listing nor a lookup shows the user, who is marked as gone once complete runs ${seconds(facts.absenceMs)} apart have missed them, within the limits of absence.`;
     case 'stranger':
       return 'Only the mirror has this user, and the interface gives no way to create one: the row waits for a person.';
     case 'forget':
@@ -156,7 +159,8 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
     ...does('pushes', pushes),
   ];
   const held = decided('held');
-  const requested = held.filter((field) => facts.heldUntil[field] !== undefined);
+  const endOf = (field: Field) => facts.held.find((hold) => hold.field === columnOf(field))?.until ?? null;
+  const requested = held.filter((field) => endOf(field) !== null);
   const waiting = facts.state.held.map(shownHold).filter((one) => isStopped(one) && held.includes(one.field));
   const others = held.filter(
     (field) => !requested.includes(field) && waiting.every((hold) => hold.field !== field),
@@ -170,7 +174,7 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
       ([batch, of]) =>
         `the push of ${list(of.map(({ field }) => columnOf(field)))} waits for an approval${batch === undefined ? '' : ` of batch ${batch}`}`,
     ),
-    ...requested.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
+    ...requested.map((field) => `${columnOf(field)} stays held until ${showTime(endOf(field))}`),
     ...stayHeld(others, facts),
     ...(unread.length === 0
       ? []

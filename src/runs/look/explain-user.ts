@@ -1,14 +1,7 @@
 /** Explains the state of a user: its three versions, what a run would decide, and what the run would send. */
 import { systemClock } from '../../clock.ts';
-import {
-  type HeldSince,
-  type LastEdit,
-  type OpenPush,
-  readHeldSince,
-  readLastEdit,
-  readOpenPush,
-} from '../../mirror/users/explain-read.ts';
-import { readHeldFields } from '../../mirror/users/held.ts';
+import { type LastEdit, type OpenPush, readLastEdit, readOpenPush } from '../../mirror/users/explain-read.ts';
+import { type HeldRow, readHeldFields } from '../../mirror/users/held.ts';
 import { findUsers } from '../../mirror/users/find-user.ts';
 import { type LedgerRow, readLedger } from '../../mirror/users/ledger.ts';
 import { readPlacing } from '../../mirror/team/known-place.ts';
@@ -16,7 +9,6 @@ import { readTeamId } from '../../mirror/team/pinned-teams.ts';
 import { readUserState } from '../../mirror/users/users-read.ts';
 import { showTime } from '../../model/zone-time.ts';
 import type { Id } from '../../model/id.ts';
-import { seconds } from '../../model/in-words.ts';
 import type { FieldOutcomes, Intent } from '../../model/intent.ts';
 import type { Placing } from '../../model/place.ts';
 import type { ServiceUser } from '../../model/user.ts';
@@ -47,7 +39,7 @@ export interface Explanation {
   /** The place of the mirror, because a copy sends nothing. */
   readonly placing: Placing;
   readonly fields: readonly FieldExplanation[];
-  readonly held: readonly HeldSince[];
+  readonly held: readonly HeldRow[];
   /** The commands that decide about the held fields. They contain the present values. */
   readonly commands: readonly string[];
   readonly openPush: OpenPush | null;
@@ -95,7 +87,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
   const state = await readState(setup, teamId, id, answer);
   const policy = policyOf(config);
   const plan = answer.reached ? planUser(state, answer.member, policy) : undefined;
-  const held = await readHeldSince(kysely, teamId, id);
+  const held = await readHeldFields(kysely, teamId, { userId: id });
   const openPush = await readOpenPush(kysely, teamId, id);
   const all = { userId: id, runId: null, field: null, kind: null, outcome: null, since: null };
   const moves = await readLedger(kysely, teamId, { ...all, limit: shownMoves });
@@ -111,10 +103,8 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
     quietUntil: showTime(
       openPush === null ? null : new Date(systemClock.now() + quietPeriodMs - openPush.intent.ageMs),
     ),
-    heldUntil: Object.fromEntries(
-      held.flatMap(({ field, until }) => (until === null ? [] : [[field, showTime(until)]])),
-    ),
-    absence: seconds(config.absence.confirmAfterMs),
+    held,
+    absenceMs: config.absence.confirmAfterMs,
   });
   const fields = explainFields(state, plan, policy);
   const edit = await readLastEdit(kysely, teamId, id);
@@ -128,7 +118,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
     placing: await readPlacing(mirror.db),
     fields,
     held,
-    commands: sayDecideEach(await readHeldFields(kysely, teamId, { userId: id })),
+    commands: sayDecideEach(held),
     openPush,
     openOutcomes,
     moves,
