@@ -9,7 +9,6 @@ import type { ListedResource } from '../model/listed-resource.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { HoldOfUser, StoppedPushes } from '../model/waiting.ts';
 import type { ListingRecord } from '../model/listing.ts';
-import type { UserState } from '../model/user-state.ts';
 import { applyAbsences, isNoNews, readAbsenceVerdicts } from './users/absences.ts';
 import { readKnownUsers, readLookups } from './users/addresses.ts';
 import type { Database } from './db/database.ts';
@@ -44,22 +43,11 @@ import { noteStale } from './team/stale.ts';
 import { compareSides } from './users/users-compare.ts';
 import { applyUsers, isNothingToWrite } from './users/users-write.ts';
 
-/** Called with the users that a read returned, because some may have edits that the triggers did not record. */
-type SeeUsers = (users: readonly UserState[]) => void;
-
-function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers = () => {}) {
+/** The methods of the port that read the mirror (`MirrorPort`). They see committed data only. */
+export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam) {
   const { kysely } = db;
-  const looked = (users: readonly UserState[]) => {
-    look(users);
-    return users;
-  };
   return {
-    compareUsers: async (shown: ShownUsers) => {
-      const compared = await compareSides(db, teamId, shown);
-      looked(compared.differing);
-      looked(compared.unseen);
-      return compared;
-    },
+    compareUsers: (shown: ShownUsers) => compareSides(db, teamId, shown),
     readAddresses: async (whose: 'edited' | readonly Id[]) => ({
       ofUsers:
         whose === 'edited'
@@ -86,30 +74,6 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
   };
 }
 
-/** The methods of the port that read the mirror (`MirrorPort`). They see committed data only. */
-export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, look?: SeeUsers) {
-  return createReads(db, teamId, known, look);
-}
-
-/** Records edits made while the triggers were off, before anything is decided about them. */
-function createRecording(record: (ids: readonly Id[]) => Promise<void>) {
-  const unrecorded = new Set<Id>();
-  return {
-    look: (users: readonly UserState[]) => {
-      for (const { id, isUnrecorded } of users) if (isUnrecorded === true) unrecorded.add(id);
-    },
-    recording:
-      <Asked extends readonly unknown[], R>(read: (...asked: Asked) => Promise<R>) =>
-      async (...asked: Asked): Promise<R> => {
-        const found = await read(...asked);
-        const ids = [...unrecorded];
-        unrecorded.clear();
-        if (ids.length > 0) await record(ids);
-        return found;
-      },
-  };
-}
-
 /** Two ways to run a transaction under the lease: `write` one after another, `beside` in parallel. */
 function createWrites(db: Database, lease: Lease, runId: bigint) {
   let last: Promise<unknown> = Promise.resolve();
@@ -129,13 +93,19 @@ function createWrites(db: Database, lease: Lease, runId: bigint) {
 export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigint, known?: KnownTeam) {
   const run = { teamId, runId };
   const { write, beside } = createWrites(db, lease, runId);
-  const { look, recording } = createRecording((ids) => write((tx) => recordUsers(tx, teamId, ids)));
-  const reader = createMirrorReader(db, teamId, known, look);
+  const reader = createMirrorReader(db, teamId, known);
   let mayLackRoles = known?.mayLackRoles !== false;
   const learned = new Map<string, Learned>();
   return {
     ...reader,
-    compareUsers: recording(reader.compareUsers),
+    compareUsers: async (shown: ShownUsers) => {
+      const compared = await reader.compareUsers(shown);
+      const unrecorded = [...compared.differing, ...compared.unseen].filter((user) => user.isUnrecorded);
+      const ids = unrecorded.map(({ id }) => id);
+      // Edits made while the triggers were off are recorded before anything is decided about them.
+      if (ids.length > 0) await write((tx) => recordUsers(tx, teamId, ids));
+      return compared;
+    },
     applyUsers: async (plans: readonly UserPlan[]) => {
       mayLackRoles ||= plans.some(movesRole);
       return known?.hasStale === false && !known.missing.has('users') && plans.every(isNothingToWrite)
