@@ -1,11 +1,10 @@
-/** Makes people's decisions about edits. `sync.decide_edits()` does the work, and returns one answer for each edit. */
+/** Makes people's decisions about edits. */
 import { sql } from 'kysely';
 import type { EditState } from '../../model/edit-state.ts';
-import { columnOf, type Field, fieldOf, type FieldValue } from '../../model/fields.ts';
+import { columnOf, type Field, type FieldValue } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { joinName, type NamePair } from '../../model/name.ts';
-import type { ServiceValue } from '../../model/user.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { checkViolation, describeRefusal, unknownStates } from '../db/database-errors.ts';
 
@@ -13,13 +12,10 @@ import { checkViolation, describeRefusal, unknownStates } from '../db/database-e
 export interface SeenEdit {
   readonly userId: Id;
   readonly field: Field;
-  /** The number of the edit. If absent, the decision is about the field's edit that has these values. */
-  readonly edit?: Id | undefined;
   /** The value of the mirror that the person saw. */
   readonly to: FieldValue;
+  /** The base that the person saw, which is also the service's value. */
   readonly base: FieldValue | undefined;
-  /** The service's value that the person saw. If absent, it equals the base. */
-  readonly service?: Exclude<ServiceValue, undefined>;
 }
 
 export interface EditDecision {
@@ -28,8 +24,6 @@ export interface EditDecision {
   readonly batch?: string;
   /** The reason to hold the edit again if the approval becomes void. */
   readonly waits?: 'limit' | 'review';
-  /** The number of a larger decision that includes this decision. If absent, this is a decision of its own. */
-  readonly decision?: bigint | null;
 }
 
 /**
@@ -50,14 +44,6 @@ export type EditAnswer =
   | 'held'
   | 'left';
 
-export interface AnsweredEdit {
-  readonly userId: Id;
-  readonly field: Field;
-  readonly answer: EditAnswer;
-  /** The number of the decision; `null` if nothing was decided. */
-  readonly decision: bigint | null;
-}
-
 /** Sets the person whom the ledger names for the following statements of the transaction. */
 export async function actFor(tx: Transaction, actor: string): Promise<void> {
   await sql`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
@@ -74,45 +60,34 @@ export async function readLogin(
   return rows[0] ?? { login: '', isOwner: false };
 }
 
-/** Approves edits that are still as the person saw them. @param onlyShown true to return the answers, but not decide */
-export async function decideEdits(
-  tx: Queryable,
-  teamId: Id,
-  { why, batch, waits = 'limit', decision = null }: EditDecision,
-  edits: readonly SeenEdit[],
-  onlyShown = false,
-): Promise<readonly AnsweredEdit[]> {
-  const seen = edits.map(({ userId, field, edit, to, base, service }) => ({
-    user_id: userId,
-    field: columnOf(field),
-    edit_id: edit,
-    base,
-    mirror: to,
-    service: service === undefined ? shownAs(field, base) : service,
-  }));
-  const { rows } = await sql<Omit<AnsweredEdit, 'field'> & { readonly field: string }>`
-    select user_id as "userId", field, outcome as answer, decision_id as decision
-    from sync.decide_edits('approve', ${teamId}, ${toJson(seen)}::jsonb, ${why}, batch => ${batch ?? null},
-      number => ${decision}, waits => ${waits}, only_shown => ${onlyShown})`.execute(tx);
-  return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
-}
-
 /** The value in the service's form, in which a name is one text. */
 const shownAs = (field: Field, value: FieldValue | undefined) =>
   field === 'name' && value !== null && value !== undefined ? joinName(value as NamePair) : value;
 
 /**
- * Approves these edits. An edit that is held for another reason than a limit stays held, and needs its own decision.
- * @returns the edits that may be sent now
+ * Approves these edits if they are still as the person saw them. An edit that is held for another reason than a limit
+ * stays held, and needs its own decision.
+ * @returns the edits that may be sent now, each with the number of the decision
  */
 export async function approveEdits(
   tx: Transaction,
   teamId: Id,
-  approval: EditDecision,
+  { why, batch, waits = 'limit' }: EditDecision,
   edits: readonly SeenEdit[],
-): Promise<readonly AnsweredEdit[]> {
-  const answers = await decideEdits(tx, teamId, approval, edits);
-  return answers.filter(({ answer }) => answer === 'approved');
+): Promise<readonly { readonly decision: bigint }[]> {
+  const seen = edits.map(({ userId, field, to, base }) => ({
+    user_id: userId,
+    field: columnOf(field),
+    base,
+    mirror: to,
+    service: shownAs(field, base),
+  }));
+  const { rows } = await sql<{ decision: bigint }>`
+    select decision_id as decision
+    from sync.decide_edits('approve', ${teamId}, ${toJson(seen)}::jsonb, ${why}, batch => ${batch ?? null},
+      waits => ${waits})
+    where outcome = 'approved'`.execute(tx);
+  return rows;
 }
 
 /** The decision of a person about one held field. */
