@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
-import { type LeasedContext, withRun } from '../../src/runs/sync/with-run.ts';
+import type { WritingContext } from '../../src/reconcile/apply-users.ts';
+import { withRun } from '../../src/runs/sync/with-run.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ownFolder } from './own-folder.ts';
 import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
@@ -159,9 +160,8 @@ describe('a copied mirror after "musterd adopt --as-copy"', () => {
       config: configFor(service.emulator.environment),
       command: 'reconcile',
       groups: [],
-      mode: 'read-write',
     } as const;
-    const send = ({ service: client }: LeasedContext) =>
+    const send = ({ service: client }: WritingContext) =>
       client.updateUsers(new Map([[BigInt(edited ?? 0), { phone: '15550199' }]]));
     await expect(withRun(db, kind, { log: createLog({ level: 'silent' }) }, send)).rejects.toThrow(/read/);
     await db.close();

@@ -58,7 +58,7 @@ describe('a musterd process that is halted or crashes', () => {
 
   it('requireLease throws once the lease has expired by the clock of the process itself (R5)', async () => {
     stage = await createStage({ emulator: { users: 2, tags: 0, fields: 0 } });
-    const kind = { config: stage.config, command: 'reconcile', groups: [], mode: 'read-write' } as const;
+    const kind = { config: stage.config, command: 'reconcile', groups: [] } as const;
     await withRun(stage.db, kind, { log: createLog({ level: 'silent' }) }, async ({ mirror }) => {
       mirror.requireLease();
       const clock = vi.spyOn(performance, 'now').mockReturnValue(Number.MAX_SAFE_INTEGER);

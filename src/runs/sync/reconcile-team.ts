@@ -57,11 +57,8 @@ export async function runReconcile(
   { groups = scheduledGroups, ...watch }: Watch & { readonly groups?: readonly RunGroup[] },
 ): Promise<RunReport> {
   const settings = reconcileSettings(config);
-  const { report } = await withRun(
-    db,
-    { config, command, groups, mode: 'read-write', settings },
-    watch,
-    (context, team) => reconcile(context, team, settings, groups),
+  const { report } = await withRun(db, { config, command, groups, settings }, watch, (context, team) =>
+    reconcile(context, team, settings, groups),
   );
   return report;
 }

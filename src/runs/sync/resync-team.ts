@@ -60,7 +60,7 @@ export async function planResync(db: Database, config: Config, watch: Watch): Pr
 export async function runResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   await requireSchema(db);
   const { push, policy } = reconcileSettings(config);
-  const kind = { config, command: 'resync', groups: [], mode: 'read-only' } as const;
+  const kind = { config, command: 'resync', groups: [] } as const;
   const { report, result } = await withRun(db, kind, watch, async (context, team): Promise<ResyncPlan> => {
     const { mirror } = context;
     await settleIntents(createPushContext(context, team), { ...push, policy });

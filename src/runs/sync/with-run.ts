@@ -3,7 +3,7 @@ import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../log.ts';
 import { learnedOfCredentials } from '../../mirror/team/credentials.ts';
-import type { Database, Transaction } from '../../mirror/db/database.ts';
+import type { Database } from '../../mirror/db/database.ts';
 import { isSameTeam, type KnownTeam, newsOf, readKnownTeam } from '../../mirror/team/known-team.ts';
 import type { Learned } from '../../mirror/team/learned.ts';
 import { notePlace, notHome, placingOf, requireHome } from '../../mirror/team/known-place.ts';
@@ -62,22 +62,14 @@ export interface RunKind {
   readonly config: Config;
   readonly command: 'reconcile' | 'daemon' | 'resync';
   readonly groups: readonly RunGroup[];
-  /** Mode of the client: a read-only one refuses writes. */
-  readonly mode: 'read-only' | 'read-write';
   /** The settings that affect the merge, if the run compares all users. */
   readonly settings?: unknown;
 }
 
-/** True if a person ordered the run. In a copy, such a run must fail, and not continue as a run that only reads. */
+/** True for a resync, which a person orders. It sends nothing, and in a copy it must fail. */
 const isDecision = ({ command }: RunKind): boolean => command === 'resync';
 
-type RunWork<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
-
-/** The context of a run that can write under its lease. */
-export interface LeasedContext extends WritingContext {
-  readonly runId: bigint;
-  readonly fenced: <R>(work: (tx: Transaction) => Promise<R>) => Promise<R>;
-}
+type RunWork<Result> = (context: WritingContext, team: Team) => Promise<Result>;
 
 function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
   return createRunNotes((event) => {
@@ -174,7 +166,7 @@ async function runUnderLease<Result>(
   watch: Watch,
   work: RunWork<Result>,
 ): Promise<{ readonly report: RunReport; readonly result: Result }> {
-  const { config, groups, mode } = kind;
+  const { config, groups } = kind;
   const { lease, runId, known } = begun;
   watch.onBegun?.();
   const log = watch.log.child({ run: String(runId) });
@@ -195,7 +187,8 @@ async function runUnderLease<Result>(
   const record = createRecord({ config, begun, groups, log, notes, learned });
   try {
     const sendBlock = await noteSendBlock(db, kind, known, notes);
-    service = createService(config, sendBlock === undefined ? mode : 'read-only', {
+    const maySend = sendBlock === undefined && !isDecision(kind);
+    service = createService(config, maySend ? 'read-write' : 'read-only', {
       signal: watch.signal,
       connections: watch.connections,
       pace: sharePace(db, config),
@@ -224,7 +217,6 @@ async function runUnderLease<Result>(
     let shownAll: number | undefined;
     const monotonicMs = () => systemClock.monotonicMs();
     const places = {
-      runId,
       service,
       mirror,
       notes,
@@ -236,7 +228,7 @@ async function runUnderLease<Result>(
         shownAll = shown;
       },
     };
-    const result = await work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
+    const result = await work(places, team);
     const base = shownAll === undefined ? null : await agreesWithBase(db.kysely, id);
     if (shownAll !== undefined && base !== null) agreed = { shown: shownAll, base };
     return {
