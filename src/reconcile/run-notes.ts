@@ -121,16 +121,6 @@ export function createRunNotes(onEvent: (event: RunEvent) => void = () => {}): R
   };
 }
 
-/** A note that a deciding function returns. Its caller adds it to the notes of the run. */
-export interface RunNote {
-  readonly kind: 'partial' | 'warn';
-  readonly text: string;
-}
-
-export function tell(notes: Pick<RunNotes, RunNote['kind']>, remarks: readonly RunNote[]): void {
-  for (const { kind, text } of remarks) notes[kind](text);
-}
-
 /**
  * Runs an optional part of the run. If the service fails, or another session locks its rows, the run is partial and
  * continues. Refused credentials end the run.

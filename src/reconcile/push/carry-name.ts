@@ -8,7 +8,6 @@ import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import { canonicalName, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
 import { readable, type UserPatch } from '../../model/user.ts';
-import type { RunNote } from '../run-notes.ts';
 import { type Policy, unreadOf } from '../merge/merge-field.ts';
 import { nameToCarry } from '../merge/name-to-carry.ts';
 import { patchedFields } from './outcome.ts';
@@ -59,7 +58,8 @@ const isAgreedTo = (held: string, { fields }: UserPlan, state: UserState): boole
 interface NamedPlans {
   readonly plans: readonly UserPlan[];
   readonly along: ReadonlyMap<Id, NamePair>;
-  readonly remarks: readonly RunNote[];
+  /** The number of users who wait, because the service does not show their name. */
+  readonly waiting: number;
 }
 
 /**
@@ -73,13 +73,13 @@ export function nameAlong(
   safety: NameSafety,
 ): NamedPlans {
   const along = new Map<Id, NamePair>();
-  let unseen = 0;
+  let waiting = 0;
   const named = plans.map((plan): UserPlan => {
     const state = states.get(plan.id);
     if (state === undefined || !isNameless(pushOf(plan)) || safety !== 'clears') return plan;
     const carried = carryName(plan, state, policy);
     if (carried === 'unread') {
-      unseen += 1;
+      waiting += 1;
       return mapPushes(plan, () => ({ kind: 'wait' }));
     }
     if ('held' in carried)
@@ -87,6 +87,5 @@ export function nameAlong(
     if (carried.along !== undefined) along.set(plan.id, carried.along);
     return plan;
   });
-  const text = `${unseen} users wait: an update without the name may clear it, and the service does not show it now`;
-  return { plans: named, along, remarks: unseen === 0 ? [] : [{ kind: 'partial', text }] };
+  return { plans: named, along, waiting };
 }

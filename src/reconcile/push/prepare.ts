@@ -3,7 +3,7 @@ import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import type { Intent } from '../../model/intent.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
-import { noteDeferred, tell, warnOfStale } from '../run-notes.ts';
+import { noteDeferred, warnOfStale } from '../run-notes.ts';
 import { planUser } from '../merge/plan-user.ts';
 import { isApproved, holdOn } from '../merge/held-field.ts';
 import { onlyGuarded, pushedValues } from '../guard/planned-push.ts';
@@ -86,13 +86,16 @@ export async function prepare(
     patchedFields(sentOf(plan.id)).some((field) => plan.fields[field].kind === 'wait');
   notes.count('postponed', again.filter(isLeft).length);
   const known = again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'keeps';
-  const { plans, along, remarks } = nameAlong(
+  const { plans, along, waiting } = nameAlong(
     again,
     new Map(states.map((state) => [state.id, state])),
     settings.policy,
     known === 'unknown' && ofNamed ? 'clears' : known,
   );
-  tell(notes, remarks);
+  if (waiting > 0)
+    notes.partial(
+      `${waiting} users wait: an update without the name may clear it, and the service does not show it now`,
+    );
   const locked = new Set(await mirror.applyUsers(plans));
   noteDeferred(notes, locked.size);
   notes.count('held', plans.flatMap(holdsOf).length);
