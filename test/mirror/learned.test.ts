@@ -55,19 +55,6 @@ describe('stored facts about a team', () => {
     expect(ageMs).toBeGreaterThanOrEqual(0);
     expect(ageMs).toBeLessThan(3_600_000);
   });
-
-  it('writeLearned does not rewrite an unchanged value if the caller wants only changes written', async () => {
-    const known = { first: 1, second: [null, 450.5] };
-    await write('north', [{ topic: 'a', value: known }], true);
-    await write('north', [{ topic: 'b', value: 'other' }], true);
-    await write('south', [{ topic: 'a', value: 'other' }], true);
-    const before = await writtenAt();
-    await write('north', [{ topic: 'a', value: { second: [null, 450.5], first: 1 } }], true);
-    expect(await writtenAt()).toEqual(before);
-    await write('north', [{ topic: 'a', value: 'other' }], true);
-    expect(await read('north', 'a')).toBe('other');
-    expect(await writtenAt()).not.toEqual(before);
-  });
 });
 
 describe('facts by topic', () => {
@@ -95,16 +82,10 @@ describe('facts by topic', () => {
     );
   });
 
-  it('writeLearned stores limit and cursor of each listing separately, and does not rewrite unchanged values', async () => {
+  it('writeLearned stores limit and cursor of each listing separately', async () => {
     const { db } = database;
     const memory = { firstPage: 1, limit: 50, pages: null, cursor: 'date' } as const;
-    const write = () =>
-      db.transaction((tx) => writeLearned(tx, 41n, [learnedOfListing('tags', memory)], true));
-    const versions = () => runSqlText(db, 'select topic, xmin from sync.learned order by topic');
-    await write();
-    const before = await versions();
-    await write();
-    expect(await versions()).toEqual(before);
+    await db.transaction((tx) => writeLearned(tx, 41n, [learnedOfListing('tags', memory)]));
     const known = await readKnownTeam(db.kysely, 'north');
     const read = createListingMemory(db.kysely, 41n, known);
     expect([await read('tags'), await read('contact_fields')]).toEqual([memory, nothingLearned]);

@@ -69,7 +69,7 @@ describe('a database whose default is a stricter isolation level', () => {
 
       await writeCredentials(db, 'default', [{ fingerprint: 'f', acceptedAtMs: 0 }]);
       await writeProbes(db, 'default', [{ probe: 'p', answer: true }]);
-      await db.transaction((tx) => writeLearned(tx, 'default', [{ topic: 'x', value: 1 }], true));
+      await db.transaction((tx) => writeLearned(tx, 'default', [{ topic: 'x', value: 1 }]));
       await createSharedPlaces(db, 'default').pause(1, { burst: 12, periodMs: 10 });
       await registerGroups(
         db,
@@ -84,7 +84,7 @@ describe('a database whose default is a stricter isolation level', () => {
       );
       await noteEdits(db, 'default', '1:1:');
       await underLease(db, { team: 'default', lease: { ttlMs: hungAfterMs } }, (tx) =>
-        writeLearned(tx, 'default', [{ topic: 'x', value: 2 }], true),
+        writeLearned(tx, 'default', [{ topic: 'x', value: 2 }]),
       );
     } finally {
       await db.close();

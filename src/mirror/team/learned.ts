@@ -19,23 +19,14 @@ const named = (team: Team): RawBuilder<string> =>
     ? sql`${team}::text`
     : sql`(select t.team from sync.teams t where t.team_id = ${team})`;
 
-/** True if the value on record differs or is absent. */
-const isNews = sql`not exists (
-  select from sync.learned o where o.team = k.team and o.topic = s.topic and o.value = s.value)`;
-
 /** Stores these facts, if the team is on record. */
-export async function writeLearned(
-  tx: Transaction,
-  team: Team,
-  learned: readonly Learned[],
-  onlyNews = false,
-): Promise<void> {
+export async function writeLearned(tx: Transaction, team: Team, learned: readonly Learned[]): Promise<void> {
   await sql`
     insert into sync.learned as l (team, topic, value, learned_at)
     select k.team, s.topic, s.value, coalesce(to_timestamp(s."atMs" / 1000.0), clock_timestamp())
     from (select ${named(team)}) k (team)
     cross join jsonb_to_recordset(${toJson(learned)}::jsonb) s (topic text, value jsonb, "atMs" float8)
-    where k.team is not null and (${!onlyNews} or ${isNews})
+    where k.team is not null
     on conflict (team, topic) do update
       set value = excluded.value, learned_at = least(greatest(l.learned_at, excluded.learned_at), clock_timestamp())`.execute(
     tx,
