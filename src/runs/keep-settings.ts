@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
 import type { KnownTeam } from '../mirror/team/known-team.ts';
-import { readFourEyes, writeFourEyes, writePhoneCountry } from '../mirror/team/pinned-teams.ts';
+import { readFourEyes, writeSettings } from '../mirror/team/pinned-teams.ts';
 
 export type Settings = Pick<Config, 'team' | 'push'>;
 
@@ -12,7 +12,7 @@ export type Settings = Pick<Config, 'team' | 'push'>;
  */
 export async function tightenSettings(tx: Transaction, { team, push }: Settings): Promise<boolean | null> {
   const known = await readFourEyes(tx, team);
-  if (known === false && push.fourEyes) await writeFourEyes(tx, team, true);
+  if (known === false && push.fourEyes) await writeSettings(tx, team, { four_eyes: true });
   return known === null ? null : known || push.fourEyes;
 }
 
@@ -23,10 +23,9 @@ export async function keepSettings(
   known: Pick<KnownTeam, 'fourEyes' | 'phoneCountry'>,
 ): Promise<void> {
   const isFollowed = command === 'reconcile' || command === 'daemon';
-  const wanted = config.push.fourEyes;
-  const kept = isFollowed ? wanted : known.fourEyes || wanted;
-  if (known.fourEyes !== kept) await db.transaction((tx) => writeFourEyes(tx, config.team, kept));
-  const country = config.phones.country?.toString() ?? null;
-  if (isFollowed && known.phoneCountry !== country)
-    await db.transaction((tx) => writePhoneCountry(tx, config.team, country));
+  const fourEyes = config.push.fourEyes || (!isFollowed && known.fourEyes);
+  const country = isFollowed ? (config.phones.country?.toString() ?? null) : known.phoneCountry;
+  if (known.fourEyes === fourEyes && known.phoneCountry === country) return;
+  const settings = { four_eyes: fourEyes, phone_country: country };
+  await db.transaction((tx) => writeSettings(tx, config.team, settings));
 }

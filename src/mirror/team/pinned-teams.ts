@@ -4,7 +4,7 @@ import { MusterdError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { Team } from '../../model/team.ts';
-import type { Database, Queryable, Transaction } from '../db/database.ts';
+import type { Database, Queryable, Row, Transaction } from '../db/database.ts';
 
 /** Reads the service's id of the team; `null` until a run of this team has read it. */
 export async function readTeamId(db: Queryable, team: string): Promise<Id | null> {
@@ -69,15 +69,9 @@ export async function readFourEyes(db: Queryable, team: string): Promise<boolean
   return row?.four_eyes ?? null;
 }
 
-/** Sets the calling code that the trigger requires of edited phones without a plus sign; `null` allows every code. */
-export async function writePhoneCountry(
-  tx: Transaction,
-  team: string,
-  country: string | null,
-): Promise<void> {
-  await tx.updateTable('sync.teams').set({ phone_country: country }).where('team', '=', team).execute();
-}
+/** Settings of the team that SQL obeys. Edited phones without a plus sign must begin with `phone_country`, if it is set. */
+type SqlSettings = Partial<Row<'sync.teams', 'four_eyes' | 'phone_country'>>;
 
-export async function writeFourEyes(tx: Transaction, team: string, fourEyes: boolean): Promise<void> {
-  await tx.updateTable('sync.teams').set({ four_eyes: fourEyes }).where('team', '=', team).execute();
+export async function writeSettings(tx: Transaction, team: string, settings: SqlSettings): Promise<void> {
+  await tx.updateTable('sync.teams').set(settings).where('team', '=', team).execute();
 }
