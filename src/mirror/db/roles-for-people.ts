@@ -21,36 +21,21 @@ export async function rolesWithoutRights(db: Queryable): Promise<readonly string
   return rows.map(({ name }) => name);
 }
 
-export interface RolesForPeople {
-  readonly user: string;
-  /** The roles that do not exist, in the order of the list. */
-  readonly missing: readonly string[];
-  /** True if the connected role may create roles. */
-  readonly mayCreate: boolean;
-}
-
-async function readRolesForPeople(
-  { kysely }: Database,
-  names: readonly string[] = rolesForPeople,
-): Promise<RolesForPeople> {
-  const { rows } = await sql<{ user: string; there: readonly string[]; may: boolean }>`
-    select current_user as "user",
-      array(select rolname::text from pg_catalog.pg_roles where rolname = any (${names}::text[])) as there,
-      (select rolsuper or rolcreaterole from pg_catalog.pg_roles where rolname = current_user) as may`.execute(
-    kysely,
-  );
-  const [{ user, there, may } = { user: '', there: [], may: false }] = rows;
-  return { user, missing: names.filter((name) => !there.includes(name)), mayCreate: may };
-}
-
 /**
  * Returns the steps for an administrator if the roles for people could not be created.
  *
  * @param willMigrate true if migrations will be applied after this. They create the roles if the connected role may.
  * @returns sentences and statements, line by line; empty if nothing is missing
  */
-export async function missingRoles(db: Database, willMigrate = false): Promise<readonly string[]> {
-  const { user, missing, mayCreate } = await readRolesForPeople(db);
+export async function missingRoles({ kysely }: Database, willMigrate = false): Promise<readonly string[]> {
+  const { rows } = await sql<{ user: string; there: readonly string[]; mayCreate: boolean }>`
+    select current_user as "user",
+      array(select rolname::text from pg_catalog.pg_roles where rolname = any (${rolesForPeople}::text[])) as there,
+      (select rolsuper or rolcreaterole from pg_catalog.pg_roles where rolname = current_user) as "mayCreate"`.execute(
+    kysely,
+  );
+  const [{ user, there, mayCreate } = { user: '', there: [], mayCreate: false }] = rows;
+  const missing = rolesForPeople.filter((name) => !there.includes(name));
   if (missing.length === 0 || (willMigrate && mayCreate)) return [];
   const why = mayCreate ? '' : `, and ${user} may not create roles`;
   const are = missing.length === 1 ? 'The role for people is not there' : 'Roles for people are not there';
