@@ -12,18 +12,13 @@ export interface Inverse {
   readonly userId: Id;
   readonly name: string;
   readonly field: Field;
+  /** The mirror's value now, and the value before the run. `null` can also mean that it is not known. */
   readonly from: FieldValue;
   readonly to: FieldValue;
 }
 
 /** A field that the run changed, but that is not undone. */
-export interface FieldLeftAlone {
-  readonly userId: Id;
-  readonly name: string;
-  readonly field: Field;
-  /** The mirror's value now, and the value before the run. `null` can also mean that it is not known. */
-  readonly from: FieldValue;
-  readonly to: FieldValue;
+export interface FieldLeftAlone extends Inverse {
   readonly reason: string;
   /** SQL that a person can run to restore the old value anyway; `null` if that is not possible now. */
   readonly offer: string | null;
