@@ -104,8 +104,8 @@ async function reconcileUsers(
   const { plans, verdict } = planned;
   // Users whose row was locked are left out, because nothing of their plan was written, not even its holds.
   const ready = plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
-  const fresh = isWhole ? null : { readAtMs: askedAtMs };
-  const pushing = { ...context, users: roster.users, approved: verdict.approved, fresh };
+  const plannedAtMs = isWhole ? null : askedAtMs;
+  const pushing = { ...context, users: roster.users, approved: verdict.approved, plannedAtMs };
   await pushEdits(pushing, pushSettings, ready);
   if (isNothing(planned)) places.onAgreed?.(roster.users.size);
   return true;

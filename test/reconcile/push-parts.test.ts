@@ -167,7 +167,7 @@ describe('the read of a plan', () => {
     const plans = states.map((state) => planUser(state, undefined, holdAll));
     const users = new Map([...service.held].filter(([id]) => !missing.includes(id)));
     mirror.readNameSafety = () => Promise.resolve(keepsNames ? 'keeps' : 'clears');
-    const taken = await takePlanned({ ...places, users, fresh: { readAtMs: -readAgoMs } }, plans);
+    const taken = await takePlanned({ ...places, users, plannedAtMs: -readAgoMs }, plans);
     expect([...mirror.intents.keys()]).toEqual(taken === undefined ? [] : ids);
     return taken?.readAtMs;
   };

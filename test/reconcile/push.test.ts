@@ -87,9 +87,9 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll, placeMs = 0 
       const states = await mirror.differing(service.held);
       const plans = states.map((state) => planUser(state, undefined, policy));
       await mirror.applyUsers(plans);
-      const fresh = readAgoMs === undefined ? null : { readAtMs: clock.now - readAgoMs };
+      const plannedAtMs = readAgoMs === undefined ? null : clock.now - readAgoMs;
       service.filters.length = 0;
-      await pushEdits({ ...places, fresh }, settings, plans.filter(isPush));
+      await pushEdits({ ...places, plannedAtMs }, settings, plans.filter(isPush));
     } catch (thrown) {
       error = thrown;
     }

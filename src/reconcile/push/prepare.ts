@@ -135,10 +135,10 @@ export async function takePlanned(
   places: PushContext,
   batch: readonly UserPlan[],
 ): Promise<Prepared | undefined> {
-  const { fresh, users, monotonicMs, mirror } = places;
-  if (fresh === null || monotonicMs() - fresh.readAtMs > youngMs) return undefined;
+  const { plannedAtMs, users, monotonicMs, mirror } = places;
+  if (plannedAtMs === null || monotonicMs() - plannedAtMs > youngMs) return undefined;
   if (batch.some(({ id }) => !users.has(id))) return undefined;
   const isNamed = batch.every((plan) => !isNameless(pushOf(plan)));
   if (!isNamed && (await mirror.readNameSafety()) === 'clears') return undefined;
-  return { intents: await writeDown(places, batch), users, readAtMs: fresh.readAtMs, places: 1 };
+  return { intents: await writeDown(places, batch), users, readAtMs: plannedAtMs, places: 1 };
 }

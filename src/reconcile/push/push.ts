@@ -122,7 +122,7 @@ async function pushBatch(
   const sent = await sendBatch(places, settings, batch);
   if (sent?.kind === 'answered') return 'taken';
   if (sent?.kind !== 'refused') return undefined;
-  const again = { ...places, fresh: null };
+  const again = { ...places, plannedAtMs: null };
   const isOne = sent.plans.length === 1;
   let isTaken = false;
   let isRefused = !isOne;

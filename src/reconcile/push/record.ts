@@ -13,12 +13,6 @@ import { membersOf } from '../read/members.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type AnsweredIntent, resultOf } from './result.ts';
 
-/** The users as read for the plan, which pushes may use without reading them again. */
-export interface FreshRead {
-  /** The time of the request for the users, by `monotonicMs`. */
-  readonly readAtMs: number;
-}
-
 export interface PushContext {
   readonly service: ServicePort;
   readonly mirror: MirrorPort & MirrorWriter;
@@ -26,8 +20,8 @@ export interface PushContext {
   readonly team: Team;
   /** The users as the service showed them just before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** The users as read for the plan, if pushes may use them while they are fresh; `null` if pushes must read again. */
-  readonly fresh: FreshRead | null;
+  /** When the plan asked for the users, by `monotonicMs`, if pushes may use that read; `null` if they must read again. */
+  readonly plannedAtMs: number | null;
   /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** The reason why nothing may be sent; absent if sending is allowed. */
@@ -62,7 +56,7 @@ export function createPushContext(
     sendBlock,
     team,
     users: new Map(),
-    fresh: null,
+    plannedAtMs: null,
     approved: new Map(),
     sendByMs: Number.NEGATIVE_INFINITY,
     breaker: { open: false, unanswered: 0 },
