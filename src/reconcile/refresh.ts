@@ -11,7 +11,7 @@ import type { Listing, ListingMemory, ListingSink } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import { answersOf, type ListingSettings, whileFresh } from './listing-answers.ts';
 import { type AbsenceSettings, judgeAbsences, readVerdicts, sayWithheld } from './missing-rows.ts';
-import { attempt, type CountKind, givenTwice, type RunNotes, warnOfTwice } from './run-notes.ts';
+import { attempt, givenTwice, type RunNotes, warnOfTwice } from './run-notes.ts';
 import type { GatheredListing, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
 /** One listed resource, and the calls that read it: the listing, and single rows. */
@@ -102,11 +102,8 @@ async function withListing<R>(
 }
 
 function countResult(resource: MirroredResource, result: RefreshResult, notes: RunNotes): void {
-  const counts: readonly [CountKind, number][] = [
-    [`${resource}_added`, result.added],
-    [`${resource}_changed`, result.changed],
-  ];
-  for (const [kind, by] of counts) notes.count(kind, by);
+  notes.count(`${resource}_added`, result.added);
+  notes.count(`${resource}_changed`, result.changed);
 }
 
 /** Returns what a refresh would change. It reads everything and writes nothing. */

@@ -5,7 +5,7 @@ import type { Id } from '../model/id.ts';
 import { firstOf } from '../model/in-words.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 
-export type CountKind =
+type CountKind =
   | 'users_read'
   | 'users_unresolved'
   | 'stale'
