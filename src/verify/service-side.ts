@@ -2,33 +2,25 @@
  * The service as `musterd verify` reads it: team members, users without a filter and then by address, and the listings,
  * without the memory of earlier runs. This code shares only the client with a run.
  */
-import { ServiceError } from '../errors.ts';
+import { isRefusal, ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { inPlural, type ListedResource, type ListedRow } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
-import { type Listing, type ListingMemory, nothingLearned } from '../model/listing.ts';
-import type { RejectedRow } from '../model/rejected-row.ts';
+import { type Listing, nothingLearned } from '../model/listing.ts';
+import type { ListingOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 
-interface UsersAnswer {
-  readonly users: readonly ServiceUser[];
-  readonly rejected: readonly RejectedRow[];
-}
-
-interface ListingQuestion {
-  readonly memory: ListingMemory;
-  readonly size?: number | undefined;
-}
+type ShownUsers = Pick<UsersAnswer, 'users' | 'rejected'>;
 
 /** The reading methods of the client that `verify` needs. */
 export interface ReadableService {
   team(): Promise<Team>;
-  users(filter: {
-    readonly emails: readonly string[];
-    readonly phones: readonly string[];
-  }): Promise<UsersAnswer>;
-  list(resource: ListedResource, options: ListingQuestion): Promise<Listing<ListedRow>>;
+  users(filter: UserFilter): Promise<ShownUsers>;
+  list(
+    resource: ListedResource,
+    options: Pick<ListingOptions, 'memory' | 'size'>,
+  ): Promise<Listing<ListedRow>>;
 }
 
 export interface ServiceAddress {
@@ -57,15 +49,6 @@ export interface ServiceSnapshot {
 /** The most addresses of one kind in one request. */
 const addressesAtOnce = 50;
 
-/** Statuses that do not mean that addresses are invalid: later, or with other rights, the same request may succeed. */
-const otherReasons = [401, 403, 408, 409, 423, 425, 429];
-
-function isTurnedDown(error: unknown): boolean {
-  if (!(error instanceof ServiceError)) return false;
-  const { status = 0 } = error;
-  return status >= 400 && status < 500 && !otherReasons.includes(status);
-}
-
 /** The combined result of all answers of `users/get`. */
 function createCollected(teamId: Id) {
   const users = new Map<Id, ServiceUser>();
@@ -75,7 +58,7 @@ function createCollected(teamId: Id) {
     users,
     unread,
     repeated,
-    take: (answer: UsersAnswer) => {
+    take: (answer: ShownUsers) => {
       const inAnswer = new Set<Id>();
       for (const user of answer.users) {
         if (inAnswer.has(user.id)) repeated.add(user.id);
@@ -101,7 +84,7 @@ async function ask(
   try {
     collected.take(await service.users({ emails: [], phones: [], [kind]: values }));
   } catch (error) {
-    if (!isTurnedDown(error)) throw error;
+    if (!isRefusal(error)) throw error;
     if (values.length > 1) for (const value of values) await ask(service, kind, [value], collected);
   }
 }
@@ -142,7 +125,7 @@ async function readUsers(
   try {
     collected.take(await service.users({ emails: [], phones: [] }));
   } catch (error) {
-    if (!isTurnedDown(error)) throw error;
+    if (!isRefusal(error)) throw error;
   }
   const { members } = team;
   const open = [...addresses, ...members].filter(({ id }) => id === null || !users.has(id));
