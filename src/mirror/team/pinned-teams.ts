@@ -49,12 +49,8 @@ export async function pinTeam(db: Database, team: string, teamId: Id): Promise<v
 export async function writeTeam(tx: Transaction, { id, name, listSize, members, raw }: Team): Promise<void> {
   const json = toJson(raw);
   await sql`
-    insert into mirror.teams as t (team_id, name, list_size, members, raw)
-    select ${id}::bigint, ${name}::text, ${listSize}::bigint, ${members.length}::bigint, ${json}::jsonb
-    where not exists (
-      select from mirror.teams t where t.team_id = ${id}
-        and (t.name, t.list_size, t.members) is not distinct from (${name}::text, ${listSize}::bigint, ${members.length}::bigint)
-    )
+    insert into mirror.teams (team_id, name, list_size, members, raw)
+    values (${id}, ${name}, ${listSize}, ${members.length}, ${json}::jsonb)
     on conflict (team_id) do update set name = excluded.name, list_size = excluded.list_size, members = excluded.members,
       raw = excluded.raw, changed_at = clock_timestamp()`.execute(tx);
 }
