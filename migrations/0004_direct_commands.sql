@@ -100,7 +100,7 @@ drop function if exists sync.edit_states(xid8), sync.require_approver(), sync.de
   mirror.require_write(bigint, text), mirror.message_terms(), mirror.check_message(), mirror.cancel_messages(), mirror.check_conversation_read(),
   sync.decide_edits(text, bigint, jsonb, text, text, boolean, bigint, bigint, text, boolean), sync.listing_rests(bigint), sync.rest(bigint), sync.reach(text), sync.mark(),
   sync.take_places(text, float8, float8, float8, float8, float8, float8, jsonb);
-drop function if exists mirror.note_request(), mirror.check_tag() cascade;
+drop function if exists mirror.note_request(), mirror.check_tag(), mirror.tell_of_edits() cascade;
 
 alter table mirror.tags drop constraint tags_id_key, add constraint tags_pkey primary key (team_id, id);
 comment on table mirror.tags is 'The team''s contact tags. Read-only: "musterd tag create" makes one.';

@@ -147,16 +147,6 @@ language sql immutable strict parallel safe set search_path = pg_catalog, pg_tem
 $$;
 comment on function mirror.name_words(text) is 'How many words a name has; 0 if it has only white space.';
 
-create or replace function mirror.tell_of_edits() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  perform pg_notify('musterd_edits', t.edit_key::text)
-  from sync.teams t where t.team_id in (select e.team_id from edited e);
-  return null;
-end
-$$;
-comment on function mirror.tell_of_edits() is 'Notifies a listening daemon, on commit, of the teams that an edit touched.';
-
 -- Transition tables have no statistics, and sync.edits grows while it is read. A nested loop over two transition tables, or
 -- a scan of sync.edits for each row, would take seconds for 10,000 rows. So rows are looked up by key, and edits that end
 -- are looked up by ctid. Edits that have not ended are found by ended_how, because by ended_at Postgres would choose a slow
@@ -262,10 +252,13 @@ begin
     raise warning 'No user of team % has the role %: the service may not know it', unknown.team_id, unknown.ids
       using hint = 'Roles of the users: ' || unknown.known || '.';
   end loop;
+  -- A listening daemon receives this on commit.
+  perform pg_notify('musterd_edits', t.edit_key::text)
+  from sync.teams t where t.team_id in (select e.team_id from edited e);
   return null;
 end
 $$;
-comment on function mirror.note_edits() is 'Records each field that a statement edited, and ends earlier edits that the statement took back or replaced: see sync.edits.';
+comment on function mirror.note_edits() is 'Records each field that a statement edited, and ends earlier edits that the statement took back or replaced: see sync.edits. Notifies a listening daemon.';
 
 create or replace function sync.is_under_way(team bigint, users bigint, field text) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -411,10 +404,6 @@ create or replace trigger users_note_edits after update on mirror.users
 referencing old table as unedited new table as edited
 for each statement when (not mirror.is_musterd()) execute function mirror.note_edits();
 comment on trigger users_note_edits on mirror.users is 'Records each edit.';
-
-create or replace trigger users_tell_of_edits after update on mirror.users
-referencing new table as edited
-for each statement when (not mirror.is_musterd()) execute function mirror.tell_of_edits();
 
 create or replace trigger base_ends_edits after update on sync.user_base
 referencing new table as agreed for each statement execute function sync.note_agreed();

@@ -1,6 +1,6 @@
 -- PUBLIC may not execute functions that run with musterd's own rights, except functions that check their caller themselves.
 revoke execute on function sync.session_sees(bigint), sync.require_approver(boolean), sync.new_decision(), mirror.note_half(),
-  mirror.check_user_edit(), mirror.refuse_edit(), mirror.tell_of_edits(), mirror.note_edits(), sync.note_agreed(),
+  mirror.check_user_edit(), mirror.refuse_edit(), mirror.note_edits(), sync.note_agreed(),
   mirror.forget_lookups(bigint,text[]), mirror.bound_lookups(), mirror.note_periods(), mirror.note_listing(), sync.keep_runs(),
   sync.note_role_arrival(), sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]),
   sync.approve(text,text,bigint[],bigint[],bigint), sync.reject(text,text,boolean,bigint[],bigint[],bigint),

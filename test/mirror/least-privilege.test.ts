@@ -87,7 +87,7 @@ const functions = {
     'sync.approve(text,text,bigint[],bigint[],bigint) sync.reject(text,text,boolean,bigint[],bigint[],bigint) sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint)',
   daemon: 'sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean) sync.new_decision()',
   owner:
-    'mirror.bound_lookups() mirror.check_user_edit() mirror.note_edits() mirror.note_half() mirror.note_listing() mirror.note_periods() mirror.refuse_edit() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.note_role_arrival() sync.require_approver(boolean) sync.session_sees(bigint)',
+    'mirror.bound_lookups() mirror.check_user_edit() mirror.note_edits() mirror.note_half() mirror.note_listing() mirror.note_periods() mirror.refuse_edit() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.note_role_arrival() sync.require_approver(boolean) sync.session_sees(bigint)',
 };
 
 type Who = 'owner' | 'daemon' | 'reader' | 'editor' | 'roleEditor' | 'approver' | 'nobody';
