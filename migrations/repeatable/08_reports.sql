@@ -127,7 +127,6 @@ begin
   left join mirror.users u on u.team_id = i.team_id and u.id = m.user_id
   where i.gone_at is null and ((select mirror.sees_all_teams()) or i.team_id in (select mirror.seen_teams()));
   comment on view report.inbox_members is 'Who has access to which inbox: a row per member (team_id, inbox_id, user_id).';
-  comment on column report.inbox_members.team_id is 'The team.';
   comment on column report.inbox_members.inbox_id is 'The service''s id of the inbox. In report.inboxes.inbox_id.';
   comment on column report.inbox_members.inbox is 'Name of the inbox.';
   comment on column report.inbox_members.user_id is 'The service''s id of the user.';
@@ -429,7 +428,6 @@ left join sync.role_names r on r.team_id = p.team_id and r.role_id = p.role_id a
 where p.present and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 comment on view report.roster_history is 'The users of the team as they were: a row per user and period in which nothing of the row changed (team_id, user_id, valid_from). It begins with the first run, or with the last change of the user before the history was recorded.';
 comment on column report.roster_history.team is 'Name of the team today.';
-comment on column report.roster_history.user_id is 'The service''s id of the user.';
 comment on column report.roster_history.valid_from is 'Since when the user had these values.';
 comment on column report.roster_history.valid_to is 'Until when the user had these values (exclusive); infinity: the user has them now.';
 comment on column report.roster_history.name is 'The name as the service joined it.';
@@ -464,13 +462,11 @@ cross join lateral (values
 where p.side is not null and f.counts and f.old_value is distinct from f.new_value
   and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 comment on view report.roster_changes is 'Who changed what in the roster: a row per field and change (team_id, user_id, changed_at, field). A user who came or went has one row, for the field present. Users who were there when the mirror began do not count as having come.';
-comment on column report.roster_changes.user_id is 'The service''s id of the user.';
 comment on column report.roster_changes.user_name is 'The name as the service joined it then.';
 comment on column report.roster_changes.changed_at is 'Since when the new value was in the mirror.';
 comment on column report.roster_changes.field is 'The column of report.roster, or present: whether the user was in the team. role is the name that the service gave with the user: after an edit of role_id, it changes once a run has read the new name.';
 comment on column report.roster_changes.old_value is 'The old value, as text; NULL: none.';
 comment on column report.roster_changes.new_value is 'The new value, as text; NULL: none.';
-comment on column report.roster_changes.edited_by is 'Who changed it here: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
 comment on column report.roster_changes.run_id is 'The run that made the change. In report.runs.run_id.';
 
 create or replace view report.role_changes with (security_invoker) as
@@ -487,14 +483,12 @@ left join sync.role_names b on b.team_id = p.team_id and b.role_id = o.role_id a
 left join sync.role_names a on a.team_id = p.team_id and a.role_id = p.role_id and a.valid_from <= p.valid_from and a.valid_to > p.valid_from
 where p.role_moved and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 comment on view report.role_changes is 'Who got another role: a row per user and change (team_id, user_id, changed_at).';
-comment on column report.role_changes.user_id is 'The service''s id of the user.';
 comment on column report.role_changes.user_name is 'The name as the service joined it then.';
 comment on column report.role_changes.changed_at is 'Since when the new role was in the mirror.';
 comment on column report.role_changes.old_role_id is 'The service''s id of the old role.';
 comment on column report.role_changes.old_role is 'Name of the old role, as it was called then.';
 comment on column report.role_changes.new_role_id is 'The service''s id of the new role.';
 comment on column report.role_changes.new_role is 'Name of the new role, as it was called then; empty: no user had that role yet.';
-comment on column report.role_changes.edited_by is 'Who changed it here: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
 comment on column report.role_changes.run_id is 'The run that made the change. In report.runs.run_id.';
 comment on column report.role_changes.role_arrived is 'Whether the service has had the new role. False: an edit that waits, was taken back or was replaced before it arrived. Empty: not known, the edit is older than the record.';
 
@@ -831,6 +825,7 @@ begin
       ('changed_at', 'When a run saw it.'), ('edited_at', 'When the field was edited.'), ('old_value', 'The value that was replaced.'),
       ('base_text', 'The value last agreed on, as text; a name is its two halves, joined.'), ('decided_why', 'The reason that was given.'),
       ('connected_as', 'The database role that was connected; NULL: a run did.'),
+      ('edited_by', 'Who changed it here: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.'),
       ('side', 'From which side the change came. mirror: an editor made it here. service: it was made there, and musterd brought it.')) w (name, words)
     join pg_attribute a on a.attname = w.name and a.attnum > 0 and col_description(a.attrelid, a.attnum) is null
     join pg_class c on c.oid = a.attrelid and c.relkind = 'v' and c.relnamespace = 'report'::regnamespace and c.relowner = (select r.relowner from pg_class r where r.oid = 'report.roster'::regclass)
