@@ -305,6 +305,21 @@ describe('a batch', () => {
     ]);
   });
 
+  it('reports news if new edits of the users in a waiting batch exceed the limit on a run', () => {
+    const held = heldBy(judge({ edits: many(9) }));
+    const both = Object.entries(many(9)).map(([id, mail]) => [id, { ...mail, phone: `155503${id}` }]);
+    const shows = Object.fromEntries(both.map(([id]) => [id, { email: 'web@example.com' }]));
+    const later = judge({ edits: Object.fromEntries(both), shows, held, policy: mirrorWins });
+    expect(later).toMatchObject({ stopped: false, isNews: true });
+  });
+
+  it('writes no hold of a returning user if it stops the run', () => {
+    const left = { gone: true, email: 'kept@example.com' };
+    const { stopped, plans, writes } = judge({ edits: { ...many(9), 2: left } });
+    expect([stopped, planOf(plans, 2n)?.holds.length]).toEqual([true, 1]);
+    expect(writes.holds.map(({ id }) => id)).not.toContain(2n);
+  });
+
   it('returns the names of the waiting users, and states in a hold that a later change voided its approval', () => {
     const edits = { 2: { email: 'new@example.com' } };
     const web = { name: 'Anne Berg', email: 'moved@example.com' };

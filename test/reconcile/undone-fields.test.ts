@@ -44,8 +44,10 @@ describe('undoneFields', () => {
     expect(undoneFields([{ ...push, approved: [field] }], { undone })).toEqual([]);
   });
 
-  it('does not hold an unedited name that restores a cleared name, even if the service undid the name before', () => {
+  it('holds no name that only restores a cleared name, even if the service undid it, but another undone field', () => {
     const push = { plan: planOf('name', anne, undefined), pushed: [['name', anne]] as const, approved: [] };
     expect(undoneFields([push], { undone: wasUndone('name', anne) })).toEqual([]);
+    const beside = { ...push, pushed: [['phone', phone]] as const };
+    expect(undoneFields([beside], { undone: wasUndone('phone', phone) })).toHaveLength(1);
   });
 });
