@@ -13,31 +13,31 @@ const accepted: Proof = [
 ];
 
 const authentication: readonly Row[] = [
-  rule('Authentication', 'two methods, `ApiSecretJwtAuth` and `LegacyApiKeyAuth`; either on every endpoint', {
+  rule('Authentication', 'every endpoint accepts two methods: `ApiSecretJwtAuth` and `LegacyApiKeyAuth`', {
     client: ['service/token.ts', 'Credentials'],
     emulator: ['emulator/wire/open-api.ts', 'securitySchemes'],
     tests: [accepted, refused],
   }),
-  rule(jwt, '1. a Secret ID and a Secret Key', {
+  rule(jwt, '1. an API Secret has a Secret ID and a Secret Key', {
     client: ['service/token.ts', 'ApiSecret'],
     emulator: ['emulator/options.ts', 'TeamSecret'],
     tests: [signed, accepted],
   }),
-  rule(jwt, '2. header: alg HS256, typ JWT', {
+  rule(jwt, '2. the header of the JWT has alg HS256 and typ JWT', {
     client: ['service/token.ts', 'makers.HS256'],
     emulator: ['emulator/wire/authenticate.ts', 'headerProblem'],
     tests: [signed, refused],
   }),
-  rule(jwt, '3. payload: iss and iat', {
+  rule(jwt, '3. the payload of the JWT has iss and iat', {
     client: ['service/token.ts', 'makers.iss'],
     emulator: ['emulator/wire/authenticate.ts', 'ageProblem'],
     tests: [signed, refused],
   }),
-  rule(jwt, '3. how far iat may lie ahead (undocumented)', {
+  rule(jwt, '3. how far iat may be in the future (undocumented)', {
     client: [
       'service/clock-skew.ts',
       'createClockSkew',
-      'measures the difference, and corrects it within a bound',
+      'measures how far both clocks differ; corrects iat for differences of up to 15 min',
     ],
     emulator: ['emulator/wire/authenticate.ts', 'leewayMs'],
     tests: [
@@ -46,23 +46,27 @@ const authentication: readonly Row[] = [
     ],
     variants: ['future-iat'],
   }),
-  rule(jwt, '4. the signing secret: id, two bars, key', {
+  rule(jwt, '4. the signing secret is the Secret ID, two bars and the Secret Key', {
     client: ['service/token.ts', 'signingKey'],
     emulator: ['emulator/wire/authenticate.ts', 'signedWith'],
     tests: [signed, refused],
   }),
-  rule(jwt, '5. HMAC-SHA256; base64url without padding', {
+  rule(jwt, '5. the JWT is signed with HMAC-SHA256, and encoded as base64url without padding', {
     client: ['service/token.ts', 'makers.sign'],
     emulator: ['emulator/wire/authenticate.ts', 'decodeSegment'],
     tests: [signed, refused],
   }),
-  rule(jwt, '6. sent as a Bearer', {
+  rule(jwt, '6. the JWT is sent as a Bearer token', {
     client: ['service/token.ts', 'createTokens.Bearer'],
     emulator: ['emulator/wire/authenticate.ts', 'authenticate.Bearer'],
     tests: [signed, refused],
   }),
-  rule(jwt, '7. expires 5 minutes after iat; can be used again until then', {
-    client: ['service/token.ts', 'reuseMs', 'used for 4 minutes, by a clock that does not jump'],
+  rule(jwt, '7. a JWT expires 5 minutes after iat, and can be used for many calls until then', {
+    client: [
+      'service/token.ts',
+      'reuseMs',
+      'uses a JWT for 4 minutes, measured by a clock that does not jump',
+    ],
     emulator: ['emulator/wire/authenticate.ts', 'lifetimeMs'],
     tests: [
       [
@@ -85,7 +89,7 @@ const authentication: readonly Row[] = [
       ['emulator/emulator.test.ts', 'the control endpoint lists all requests except its own'],
     ],
   }),
-  rule(jwt, '9. `GET /v1/inboxes` is the check of credentials', {
+  rule(jwt, '9. a call of `GET /v1/inboxes` checks the credentials', {
     client: ['service/credential-check.ts', 'createCredentialCheck.inboxes'],
     emulator: ['emulator/rules/team-endpoints.ts', 'teamEndpoints /v1/inboxes'],
     tests: [
@@ -95,16 +99,23 @@ const authentication: readonly Row[] = [
       ],
     ],
   }),
-  rule('Authentication: rotation', 'create a second secret, verify it with a call, revoke the old one', {
-    client: ['service/token.ts', 'Credentials.next'],
-    emulator: ['emulator/control/team-control.ts', 'TeamControl.revokeSecret'],
-    tests: [
-      ['service/faults.test.ts', 'a refusal of the %s secret makes the client use the %s secret (N20)'],
-      ['system/check.test.ts', 'reports when a run last needed each of two secrets (S44)'],
-      ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third secret'],
-    ],
-  }),
-  rule('Authentication: legacy key', 'the team API key as the Bearer', {
+  rule(
+    'Authentication: rotation',
+    'to rotate, a team creates a second secret, verifies it with a call, and revokes the old secret',
+    {
+      client: ['service/token.ts', 'Credentials.next'],
+      emulator: ['emulator/control/team-control.ts', 'TeamControl.revokeSecret'],
+      tests: [
+        ['service/faults.test.ts', 'a refusal of the %s secret makes the client use the %s secret (N20)'],
+        ['system/check.test.ts', 'reports when a run last needed each of two secrets (S44)'],
+        [
+          'emulator/authentication.test.ts',
+          'accepts two secrets of a team, and refuses to add a third secret',
+        ],
+      ],
+    },
+  ),
+  rule('Authentication: legacy key', 'the team API key is sent as the Bearer token', {
     client: ['service/token.ts', 'makers.apiKey'],
     emulator: ['emulator/wire/authenticate.ts', 'authenticate.apiKey'],
     tests: [
@@ -123,25 +134,33 @@ const labelled: Proof = [
 ];
 
 const errors: readonly Row[] = [
-  rule('Errors', 'a status and a JSON string', {
-    client: ['service/answer.ts', 'readRefusal', 'used in messages only, and can be missing'],
+  rule('Errors', 'an error response has a status and a JSON string', {
+    client: [
+      'service/answer.ts',
+      'readRefusal',
+      'reads the string for messages only; the string can be missing',
+    ],
     emulator: ['emulator/wire/answer-schemas.ts', 'errorLabel'],
     tests: [conforms('an error has a JSON string as its body'), labelled],
   }),
-  rule('Errors', '400 `bad_data`: the inbox listing', {
+  rule('Errors', 'the inbox listing can answer 400 `bad_data`', {
     client: ['service/call-outcome.ts', 'serviceError.label'],
     emulator: ['emulator/wire/endpoint.ts', 'Endpoint.bad_data'],
     tests: [labelled, ['emulator/emulator.test.ts', 'answers 413 with a JSON string to a body of 11 MiB']],
     status: '400',
   }),
-  rule('Errors', '400 `error`: the user endpoints', {
+  rule('Errors', 'the user endpoints can answer 400 `error`', {
     client: ['service/call-outcome.ts', 'serviceError.label'],
     emulator: ['emulator/wire/endpoint.ts', 'refused'],
     tests: [labelled, conforms('an update of an unknown user gets 400 with the label error')],
     status: '400',
   }),
   rule('Errors', '401 `Unauthorized`', {
-    client: ['service/token.ts', 'createTokens.refused', 'a fresh token, then the other secret, then fails'],
+    client: [
+      'service/token.ts',
+      'createTokens.refused',
+      'after a 401 it makes a fresh token, then uses the other secret, then fails',
+    ],
     emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
       labelled,
@@ -152,11 +171,11 @@ const errors: readonly Row[] = [
   }),
   ...withoutPath(
     'Errors',
-    '403 `link_tracking_not_available`: a link endpoint',
-    '404: a link of another team, or none',
+    'a link endpoint can answer 403 `link_tracking_not_available`',
+    '404 means that the link does not exist, or belongs to another team',
   ),
   rule('Errors', '404 for the id of a tag, a survey or a schedule (undocumented)', {
-    client: ['service/call.ts', 'nullIfMissing', 'null'],
+    client: ['service/call.ts', 'nullIfMissing', 'returns null'],
     emulator: ['emulator/wire/endpoint.ts', 'notFound'],
     tests: [
       ['service/client.test.ts', 'reading one %s returns null after a 404, and fails after a 403'],
@@ -178,7 +197,11 @@ const errors: readonly Row[] = [
     status: '429',
   }),
   rule('Errors', '429: when to repeat the request (undocumented)', {
-    client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else growing pauses with jitter'],
+    client: [
+      'service/retry.ts',
+      'choosePauseMs',
+      'uses `Retry-After`, within limits; without this header, the pauses grow, with jitter',
+    ],
     emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
       ['service/faults.test.ts', 'parseRetryAfter returns ms for seconds or a date, and else null'],
@@ -190,8 +213,12 @@ const errors: readonly Row[] = [
     ],
     variants: ['retry-after'],
   }),
-  rule('Errors', 'default `error` of write endpoints: server error', {
-    client: ['service/retry.ts', 'isRepeatable', 'a write is not sent again: its outcome is unknown'],
+  rule('Errors', 'the default response `error` of write endpoints means a server error', {
+    client: [
+      'service/retry.ts',
+      'isRepeatable',
+      'does not repeat a write after a server error, because the outcome of the write is unknown',
+    ],
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       labelled,
@@ -201,7 +228,11 @@ const errors: readonly Row[] = [
     status: 'default',
   }),
   rule('Errors', '1. body and status of other server errors (undocumented)', {
-    client: ['service/retry.ts', 'nextStep', 'accepts any 5xx, whatever its body, and repeats a read'],
+    client: [
+      'service/retry.ts',
+      'nextStep',
+      'treats every 5xx as a server error, whatever its body, and repeats a read',
+    ],
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       [
@@ -213,7 +244,11 @@ const errors: readonly Row[] = [
     ],
   }),
   rule('Errors', '2. further causes of a 400 (undocumented)', {
-    client: ['reconcile/push/push.ts', 'pushBatch', 'searches for the bad value, and holds only that value'],
+    client: [
+      'reconcile/push/push.ts',
+      'pushBatch',
+      'searches for the value that the service refuses, and holds only that value',
+    ],
     emulator: ['emulator/rules/user-endpoints.ts', 'checkUpdate'],
     tests: [
       [
@@ -227,7 +262,7 @@ const errors: readonly Row[] = [
 ];
 
 const limits: readonly Row[] = [
-  rule('Limits', '500 requests a minute, all calls', {
+  rule('Limits', 'a team can send 500 requests per minute, over all endpoints', {
     client: ['service/rate-limiter.ts', 'createRate'],
     emulator: ['emulator/rules/rate-limit.ts', 'createRateLimit'],
     tests: [
@@ -249,7 +284,7 @@ const limits: readonly Row[] = [
       ['emulator/faults.test.ts', 'the fault clock-skew moves the Date header and the expiry of tokens'],
     ],
   }),
-  rule('Limits', 'at most 2 API Secrets', {
+  rule('Limits', 'a team has at most 2 API Secrets', {
     client: ['service/token.ts', 'Credentials.next', 'accepts one current and one next secret'],
     emulator: ['emulator/rules/create-teams.ts', 'teamOf'],
     tests: [
@@ -257,9 +292,17 @@ const limits: readonly Row[] = [
       ['service/faults.test.ts', 'the client fails a write if the service refuses both secrets (N19)'],
     ],
   }),
-  ...withoutPath('Limits', 'at most 5 tags of a contact', 'the team’s `list_size`, of a list'),
+  ...withoutPath(
+    'Limits',
+    'a contact has at most 5 tags',
+    'the team’s `list_size` limits the size of a list',
+  ),
   rule('Limits', 'largest `limit` (undocumented)', {
-    client: ['service/pages.ts', 'readPages', 'a short page is not the end; a refused limit is halved'],
+    client: [
+      'service/pages.ts',
+      'readPages',
+      'does not take a short page as the end of the listing; halves a refused limit',
+    ],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
       ['service/pages.test.ts', 'two reads return all rows, for any number of rows and any page limit (A6)'],
@@ -272,7 +315,7 @@ const limits: readonly Row[] = [
     variants: ['limit-cap', 'over-cap'],
   }),
   rule('Limits', 'largest request body (undocumented)', {
-    client: ['service/roster-endpoints.ts', 'maxPatches', 'at most 25 users in one update'],
+    client: ['service/roster-endpoints.ts', 'maxPatches', 'an update has at most 25 users'],
     emulator: ['emulator/wire/web-server.ts', 'settings.bodyLimit'],
     tests: [
       ['service/client.test.ts', 'updateUsers() sends no request for an empty map, and throws for 26 users'],
@@ -282,7 +325,7 @@ const limits: readonly Row[] = [
 ];
 
 const versioning: readonly Row[] = [
-  rule('Versioning', '1. every path begins with `/v1`; version 1.0', {
+  rule('Versioning', '1. every path begins with `/v1`; the version is 1.0', {
     client: ['service/operation.ts', 'operations'],
     emulator: ['emulator/wire/open-api.ts', 'openApiDocument.version'],
     tests: [
@@ -291,7 +334,7 @@ const versioning: readonly Row[] = [
     ],
   }),
   rule('Versioning', '2. the legacy key is planned for deprecation', {
-    client: ['service/client.ts', 'openChannel legacy-api-key', 'a warning at each start'],
+    client: ['service/client.ts', 'openChannel legacy-api-key', 'logs a warning at each start'],
     emulator: ['emulator/wire/open-api.ts', 'securitySchemes.LegacyApiKeyAuth'],
     tests: [
       [
@@ -302,7 +345,11 @@ const versioning: readonly Row[] = [
     ],
   }),
   rule('Versioning', '3. compatibility, and the date of deprecation (undocumented)', {
-    client: ['service/wire.ts', 'takeFields', '`raw` keeps new fields, which break nothing'],
+    client: [
+      'service/wire.ts',
+      'takeFields',
+      'keeps unknown fields in `raw`, so that a new field causes no error',
+    ],
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [['service/wire.test.ts', 'keeps unknown fields in `raw`, even one called `__proto__` (A11)']],
     variants: ['extra-fields'],

@@ -95,8 +95,12 @@ export const endpointRows: readonly Row[] = [
   endpoint('DELETE /v1/schedule/{id}', message('cancelSchedule'), schedules, scheduled),
   {
     section,
-    name: 'path `id`: a required integer',
-    client: ['service/wire-lists.ts', 'decodeOne', 'rejects an answer with another row than requested'],
+    name: 'the `id` in a path is a required integer',
+    client: [
+      'service/wire-lists.ts',
+      'decodeOne',
+      'rejects an answer if its row has another id than the requested row',
+    ],
     emulator: ['emulator/wire/answer-request.ts', 'perform.id'],
     tests: [
       ['service/wire.test.ts', 'decodeOne returns the requested tag, and throws for any other answer'],
@@ -106,7 +110,7 @@ export const endpointRows: readonly Row[] = [
   },
   {
     section,
-    name: 'answer of contacts/count: a string that holds the count',
+    name: 'contacts/count answers with a string that holds the count',
     client: ['service/wire-lists.ts', 'decodeCount', 'accepts only a string of digits or an integer'],
     emulator: ['emulator/wire/answer-schemas.ts', 'contactCount'],
     tests: [
@@ -119,7 +123,7 @@ export const endpointRows: readonly Row[] = [
   },
   {
     section,
-    name: 'answer of conversations/read: a string',
+    name: 'conversations/read answers with a string',
     client: ['service/messages/wire-schedule.ts', 'decodeString'],
     emulator: ['emulator/wire/answer-schemas.ts', 'conversationAnswer'],
     tests: [
@@ -133,7 +137,7 @@ export const endpointRows: readonly Row[] = [
   },
   {
     section,
-    name: 'answer of cancelling: the string `ok`',
+    name: 'cancelling a schedule is answered with the string `ok`',
     client: ['service/messages/wire-schedule.ts', 'decodeString.expected'],
     emulator: ['emulator/wire/answer-schemas.ts', 'cancelled'],
     tests: [

@@ -4,21 +4,25 @@ import { type Row, rule, withoutPath } from './interface-row.ts';
 const section = 'Endpoints, notes';
 
 export const noteRows: readonly Row[] = [
-  rule(section, '1. users/get reads a JSON body on a GET; it answers users by phone or email', {
-    client: ['service/http.ts', 'createHttp.body'],
-    emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
-    tests: [
-      ['service/faults.test.ts', 'sends GETs with a body over at most %i connections (N14)'],
-      ['emulator/users.test.ts', 'returns the users whose email or phone is in the body of the GET'],
-      ['emulator/empty-objects.test.ts', 'accepts [] for {}, but answers 400 if empty-list=refused: %s %j'],
-    ],
-    variants: ['email-lookup'],
-  }),
-  rule(section, '1. what users/get answers without a filter (undocumented)', {
+  rule(
+    section,
+    '1. users/get reads a JSON body although it is a GET, and returns the users with the given phones or emails',
+    {
+      client: ['service/http.ts', 'createHttp.body'],
+      emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
+      tests: [
+        ['service/faults.test.ts', 'sends GETs with a body over at most %i connections (N14)'],
+        ['emulator/users.test.ts', 'returns the users whose email or phone is in the body of the GET'],
+        ['emulator/empty-objects.test.ts', 'accepts [] for {}, but answers 400 if empty-list=refused: %s %j'],
+      ],
+      variants: ['email-lookup'],
+    },
+  ),
+  rule(section, '1. which users users/get returns without a filter (undocumented)', {
     client: [
       'reconcile/read/roster.ts',
       'readRoster',
-      'requests all users once, then looks up by address the users that the answer left out',
+      'requests all users once, then looks up by email or phone each user that this answer left out',
     ],
     emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
@@ -28,8 +32,8 @@ export const noteRows: readonly Row[] = [
     ],
     variants: ['unfiltered-users', 'member-extras'],
   }),
-  rule(section, '2. first and last name are linked: both together, or one is overwritten', {
-    client: ['model/user.ts', 'UserPatch', 'has no field for half a name'],
+  rule(section, '2. first and last name are linked: an update must have both, or one is overwritten', {
+    client: ['model/user.ts', 'UserPatch', 'has no field for the first or the last name alone'],
     emulator: ['emulator/rules/update-user.ts', 'nameEdit'],
     tests: [
       ['emulator/users.test.ts', 'empties the half of a name that an update leaves out'],
@@ -40,7 +44,7 @@ export const noteRows: readonly Row[] = [
     ],
     variants: ['email-update'],
   }),
-  rule(section, '2. what is stored of a written value (undocumented)', {
+  rule(section, '2. in which form the service stores a written value (undocumented)', {
     client: ['reconcile/push/outcome.ts', 'judge', 'compares the answer with the sent values'],
     emulator: ['emulator/rules/update-user.ts', 'editOf'],
     tests: [
@@ -50,15 +54,19 @@ export const noteRows: readonly Row[] = [
     variants: ['email-case', 'email-writes', 'name-spaces', 'name-cap', 'phone-writes'],
   }),
   rule(section, '2. further attributes of UpdateUser (undocumented)', {
-    client: ['service/wire-user.ts', 'encodeUserPatch', 'sends none'],
-    emulator: ['emulator/wire/request-schemas.ts', 'userUpdate.looseObject', 'accepts and ignores them'],
+    client: ['service/wire-user.ts', 'encodeUserPatch', 'sends no further attributes'],
+    emulator: [
+      'emulator/wire/request-schemas.ts',
+      'userUpdate.looseObject',
+      'accepts and ignores further attributes',
+    ],
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
   rule(section, '3. which ScheduleRequest fields are required (undocumented)', {
     client: [
       'service/messages/schedule-request.ts',
       'findScheduleFlaw',
-      'requires inbox, time, content and one kind of target before it sends',
+      'requires an inbox, a time, a content and one kind of target before a request is sent',
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
@@ -71,7 +79,7 @@ export const noteRows: readonly Row[] = [
     client: [
       'service/messages/message-endpoints.ts',
       'createMessageEndpoints.localId',
-      'a new schedule always has a `local_id`, and no write is repeated blindly',
+      'gives each new schedule a `local_id`; the client does not repeat a write if its outcome is unknown',
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'createSchedule.local_id'],
     tests: [
@@ -84,7 +92,7 @@ export const noteRows: readonly Row[] = [
     client: [
       'service/messages/schedule-request.ts',
       'findTimeFlaw',
-      'RFC 3339, on a quarter of an hour, 15 minutes ahead',
+      'requires a time in RFC 3339, on a quarter of an hour, at least 15 minutes in the future',
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
     tests: [
@@ -94,12 +102,12 @@ export const noteRows: readonly Row[] = [
     variants: ['schedule-grid', 'schedule-margin'],
   }),
   rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (undocumented)', {
-    client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
-    emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule', 'returns them unchanged'],
+    client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends these fields as given'],
+    emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule', 'returns these fields unchanged'],
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
   rule(section, '5. accepted values of `order` (undocumented)', {
-    client: ['service/page.ts', 'PageQuery', 'sends no `order`, and relies on no order'],
+    client: ['service/page.ts', 'PageQuery', 'sends no `order`; musterd accepts rows in any order'],
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
       ['emulator/pages.test.ts', 'sorts by `order` or newest first; unknown-order=refuse refuses others'],
@@ -117,7 +125,7 @@ export const noteRows: readonly Row[] = [
     variants: ['default-limit'],
   }),
   rule(section, '5. page numbering (undocumented)', {
-    client: ['service/pages.ts', 'readListing', 'reads page after page; two empty pages are the end'],
+    client: ['service/pages.ts', 'readListing', 'reads page after page, until two pages in a row are empty'],
     emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
       ['service/pages.test.ts', 'two reads return all rows, for any number of rows and any page limit (A6)'],
@@ -128,12 +136,12 @@ export const noteRows: readonly Row[] = [
   }),
   ...withoutPath(
     section,
-    '6. contacts other than their count (undocumented)',
+    '6. endpoints of contacts except contacts/count (undocumented)',
     '6. lists (undocumented)',
     '6. templates (undocumented)',
     '6. user groups (undocumented)',
     '6. links (undocumented)',
-    '6. conversations other than read (undocumented)',
+    '6. endpoints of conversations except conversations/read (undocumented)',
     '6. message sending (undocumented)',
   ),
 ];

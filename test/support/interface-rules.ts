@@ -13,8 +13,8 @@ const general: readonly Row[] = [
     ],
     variants: ['empty-list'],
   }),
-  rule('General rules', '2. HTTPS only; plain HTTP fails', {
-    client: ['service/base-url.ts', 'checkBaseUrl', 'plain HTTP only to loopback, for the emulator'],
+  rule('General rules', '2. the service accepts only HTTPS; plain HTTP fails', {
+    client: ['service/base-url.ts', 'checkBaseUrl', 'allows plain HTTP only to loopback, for the emulator'],
     emulator: ['emulator/wire/web-server.ts', 'createServer'],
     tests: [
       ['service/client.test.ts', 'checkBaseUrl rejects remote http, a login, a query and a non-URL: "%s"'],
@@ -31,8 +31,12 @@ const general: readonly Row[] = [
       ['service/client.test.ts', 'sends %s with its method and path and a signed token'],
     ],
   }),
-  rule('General rules', '3. `X-Request-Id` on every response', {
-    client: ['service/call-outcome.ts', 'AnswerMetadata.requestId', 'in every event and every error'],
+  rule('General rules', '3. every response has an `X-Request-Id`', {
+    client: [
+      'service/call-outcome.ts',
+      'AnswerMetadata.requestId',
+      'every event and every error has this id',
+    ],
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes X-Request-Id'],
     tests: [
       conforms('every response carries a unique X-Request-Id'),
@@ -43,7 +47,11 @@ const general: readonly Row[] = [
     ],
   }),
   rule('General rules', '4. schedules and conversations need an `inbox_id`', {
-    client: ['model/message-request.ts', 'ScheduleRequest.inboxId', 'does not compile without one'],
+    client: [
+      'model/message-request.ts',
+      'ScheduleRequest.inboxId',
+      'a request without an `inboxId` does not compile',
+    ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
@@ -60,8 +68,8 @@ const general: readonly Row[] = [
 ];
 
 const fields: readonly Row[] = [
-  rule('Resources', 'timestamps of users: ISO 8601, UTC', {
-    client: ['mirror/db/timestamp.ts', 'asTimestamp', 'keeps it as written, with all digits'],
+  rule('Resources', 'timestamps of users are in ISO 8601 and UTC', {
+    client: ['mirror/db/timestamp.ts', 'asTimestamp', 'keeps a timestamp as written, with all digits'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       conforms('users/get answers users with fields of the documented types'),
@@ -71,7 +79,11 @@ const fields: readonly Row[] = [
     variants: ['fraction'],
   }),
   rule('Resources', 'ids are integers', {
-    client: ['service/row-flaws.ts', 'takeId', 'exact up to 2^63 - 1; a row with any other id is rejected'],
+    client: [
+      'service/row-flaws.ts',
+      'takeId',
+      'reads integers up to 2^63 - 1 exactly, and rejects a row with any other id',
+    ],
     emulator: ['emulator/wire/answer-schemas.ts', 'user.id'],
     tests: [
       ['service/wire.test.ts', 'toJson and parseJson keep any 64-bit integer exact (A8)'],
@@ -82,8 +94,8 @@ const fields: readonly Row[] = [
       ['service/wire.test.ts', 'rejects a row with the id %s, and keeps the rows before and after (A9)'],
     ],
   }),
-  rule('Resources', 'missing, null and undocumented fields (undocumented)', {
-    client: ['service/wire.ts', 'takeFields', 'only the id is required; `raw` keeps unknown fields'],
+  rule('Resources', 'which fields can be missing, null or additional (undocumented)', {
+    client: ['service/wire.ts', 'takeFields', 'requires only the id; keeps unknown fields in `raw`'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [
       ['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it'],
@@ -92,13 +104,13 @@ const fields: readonly Row[] = [
     ],
     variants: ['missing-fields', 'extra-fields', 'nulls', 'blank', 'value-types'],
   }),
-  rule('Inbox', '`invited`: a list of strings', {
-    client: ['model/listed/inboxes.ts', 'inboxes.invited', 'a value of another type stays in `raw`'],
+  rule('Inbox', '`invited` is a list of strings', {
+    client: ['model/listed/inboxes.ts', 'inboxes.invited', 'keeps a value of another type only in `raw`'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox.invited'],
     tests: [['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it']],
     variants: ['invited'],
   }),
-  rule('User', '`phone`: digits in E.164 form without the plus', {
+  rule('User', '`phone` has the digits of the E.164 form, without the plus', {
     client: ['model/canonical.ts', 'canonicalPhone', 'sends and compares only digits'],
     emulator: ['emulator/wire/encode.ts', 'phoneText'],
     tests: [
@@ -107,8 +119,12 @@ const fields: readonly Row[] = [
     ],
     variants: ['phones'],
   }),
-  rule('User', '`updated_at`: the last update', {
-    client: ['service/wire-user.ts', 'shape.updated_at', 'mirrored; no decision depends on it'],
+  rule('User', '`updated_at` is the time of the last update', {
+    client: [
+      'service/wire-user.ts',
+      'shape.updated_at',
+      'keeps the time; musterd ignores an answer about a user whose time is older than in the mirror',
+    ],
     emulator: ['emulator/rules/update-user.ts', 'writeUser'],
     tests: [
       conforms('an update never moves updated_at back'),
@@ -117,13 +133,13 @@ const fields: readonly Row[] = [
     ],
     variants: ['updated-at'],
   }),
-  rule('Scheduled message', '`execute`: the delivery time', {
+  rule('Scheduled message', '`execute` is the delivery time', {
     client: ['service/messages/wire-schedule.ts', 'shape.execute'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule.execute'],
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
-  rule('Write result', 'the answer to creating or updating a tag or a schedule', {
-    client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'only the id is required'],
+  rule('Write result', 'the service answers with this object if a tag or a schedule is created or updated', {
+    client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'requires only the id'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
       ['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it'],
@@ -131,16 +147,24 @@ const fields: readonly Row[] = [
     ],
     variants: ['schedule-answer'],
   }),
-  rule('Shared pagination body', '`filters` is of the object’s own kind', {
-    client: ['model/contact-count.ts', 'PaginationBody', 'sends it as given'],
-    emulator: ['emulator/rules/count-contacts.ts', 'countMatching', 'returns a count for each combination'],
+  rule('Shared pagination body', 'each kind of object has its own `filters`', {
+    client: ['model/contact-count.ts', 'PaginationBody', 'sends `filters` as given'],
+    emulator: [
+      'emulator/rules/count-contacts.ts',
+      'countMatching',
+      'returns a count for each combination of filters',
+    ],
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
       ['emulator/pages.test.ts', 'returns a filtered count as a string, or as integer if count-body=integer'],
     ],
   }),
-  rule('Other shapes', '`rev` and `op` are on synchronised resources', {
-    client: ['model/listed/contact-fields.ts', 'contactFields', 'mirrored; no decision depends on them'],
+  rule('Other shapes', 'synchronised resources have `rev` and `op`', {
+    client: [
+      'model/listed/contact-fields.ts',
+      'contactFields',
+      'reads both fields into the mirror; musterd decides nothing by them',
+    ],
     emulator: ['emulator/wire/encode.ts', 'revision'],
     tests: [
       ['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it'],
@@ -158,26 +182,33 @@ const withoutPaths: readonly Row[] = [
     'surveys, campaigns and tracked short links',
   ),
   ...withoutPath('User Group', 'id', 'name', 'description', 'member_ids', 'members'),
-  ...withoutPath('User Group', 'made in the web app; scope lists and templates; address several teammates'),
+  ...withoutPath(
+    'User Group',
+    'user groups are made in the web app, limit who sees lists and templates, and address several teammates',
+  ),
   ...withoutPath('Contact', 'id', 'display_name', 'first', 'last', 'email', 'phone', 'custom', 'team_id'),
   ...withoutPath('Contact', 'creator_id', 'shared', 'created', 'updated', 'rev', 'op', 'assigned_user_id'),
   ...withoutPath('Contact', 'tags', 'is_opted_out'),
-  ...withoutPath('Contact field', 'the ids are keys of a contact’s `custom`'),
+  ...withoutPath('Contact field', 'the ids of contact fields are the keys of a contact’s `custom`'),
   ...withoutPath('List', 'id', 'name', 'local_id', 'targets', 'team_id', 'creator_id', 'shared', 'created'),
   ...withoutPath('List', 'updated', 'rev', 'op', 'ListTarget: f', 'ListTarget: l'),
   ...withoutPath('Template', 'id', 'name', 'local_id', 'content', 'team_id', 'creator_id', 'shared'),
   ...withoutPath('Template', 'created', 'updated', 'rev', 'op', 'Content: text', 'Content: gallery'),
   ...withoutPath('Link', 'id', 'short_code', 'short_url', 'original_url', 'team_id', 'target'),
   ...withoutPath('Link', 'conversation_id', 'broadcast_id', 'campaign_step_id', 'template_id'),
-  ...withoutPath('Link', 'last_visited_at', 'created_at', 'limited to the team of the credentials'),
-  ...withoutPath('Survey', 'ids are used when messages are sent'),
-  ...withoutPath('Other shapes', '1. fields of a conversation', '2. fields of a message, and of sending one'),
+  ...withoutPath('Link', 'last_visited_at', 'created_at', 'a team can read only its own links'),
+  ...withoutPath('Survey', 'the id of a survey is used when messages are sent'),
+  ...withoutPath(
+    'Other shapes',
+    '1. fields of a conversation',
+    '2. fields of a message, and of a request that sends a message',
+  ),
   ...withoutPath('Events', 'webhooks: kinds, shape, delivery, retries, signing'),
 ];
 
 const open: readonly Row[] = [
   rule('Other shapes', '3. timestamps other than a user’s (undocumented)', {
-    client: ['service/wire-lists.ts', 'decodeListed', 'keeps the text as written'],
+    client: ['service/wire-lists.ts', 'decodeListed', 'keeps the text of a timestamp as written'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       ['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it'],
@@ -186,17 +217,21 @@ const open: readonly Row[] = [
     variants: ['fraction'],
   }),
   rule('Other shapes', '4. values of a survey’s `type` (undocumented)', {
-    client: ['model/listed/surveys.ts', 'surveys.type', 'any text'],
+    client: ['model/listed/surveys.ts', 'surveys.type', 'accepts any text'],
     emulator: ['emulator/wire/answer-schemas.ts', 'survey.type'],
     tests: [['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it']],
   }),
   rule('Other shapes', '5. format and values of a tag’s `color` (undocumented)', {
-    client: ['model/listed/tags.ts', 'tags.color', 'any text'],
+    client: ['model/listed/tags.ts', 'tags.color', 'accepts any text'],
     emulator: ['emulator/wire/answer-schemas.ts', 'tag.color'],
     tests: [['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it']],
   }),
   rule('States and transitions', 'states of any resource (undocumented)', {
-    client: ['service/call.ts', 'nullIfMissing', 'assumes no states: a missing resource is null'],
+    client: [
+      'service/call.ts',
+      'nullIfMissing',
+      'does not assume any states; returns null for a missing resource',
+    ],
     emulator: [
       'emulator/rules/schedule-endpoints.ts',
       'settledAnswer',

@@ -243,14 +243,15 @@ function markdown(): string {
 \`UPDATE_COVERAGE=1 npx vitest run test/system/interface-coverage.test.ts\` writes this page from
 \`test/support/interface-rows.ts\`. The same test compares each row with the sources, the tests and
 [openapi.json](openapi.json). Source files are below \`src/\`, test files below \`test/\`; a test with \`%s\` in its title has
-many cases. The wording is ours; the headings and numbers are those of the interface.
+many cases. The headings and numbers of the tables are those of the interface; the text of the cells is our own.
 
-The second column says where the mirror has each field and each endpoint, or why it is nowhere. It is made from
-\`test/support/interface-mirror.ts\`, and the test compares it with the schema and the commands.
+The second column names the table, column, command or setting in which musterd has a field or an endpoint. "nowhere" means
+that musterd has no place for the field or endpoint; the reason follows. The same test compares this column, which comes
+from \`test/support/interface-mirror.ts\`, with the schema and the commands.
 
-The tables have ${rows.length} rows, and ${fields} of them describe fields. For ${without} rows the interface has no endpoint: it shows no
-path. "Undocumented" marks what the interface leaves open. For these points, the client's column says what musterd does, and
-the emulator's column names the variants of the service that it emulates.
+The tables have ${rows.length} rows, and ${fields} of the rows describe fields. For ${without} rows the interface documents no endpoint.
+"Undocumented" marks a question that the interface does not answer. For such a question, the client's column says what
+musterd does, and the emulator's column names the variants of the service that the emulator can imitate.
 
 ${sections.map(tableOf).join('\n')}`;
 }
