@@ -96,7 +96,7 @@ async function measureUses(bench: Bench): Promise<RowResult> {
     size: inWords(bench.quick ? 3_000 : bench.size / 10, 'edits'),
     measures: uses.map(({ share }, index) =>
       measure({
-        what: `share of the limit at ${latencies[index]} ms`,
+        what: `share of the limit at a delay of ${latencies[index]} ms`,
         unit: '%',
         product: [share],
         goal: goals[latencies[index] ?? 150],
@@ -147,7 +147,7 @@ async function measureFirst(bench: Bench): Promise<RowResult> {
     const { duration_ms: ms } = JSON.parse(stdout) as { readonly duration_ms: number };
     // The pages that 20,000 tags take, and as many fewer.
     const goal = Math.max(3_000, (10_000 * tags) / 20_000);
-    const what = `run at ${latencyMs} ms`;
+    const what = `run at a delay of ${latencyMs} ms`;
     return {
       row: 20,
       size: inWords(tags, 'tags'),

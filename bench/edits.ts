@@ -155,7 +155,7 @@ function latencies(
       measure({ what: 'median', unit: 'ms', product: took, goal: median }),
       ...(p99 === undefined
         ? []
-        : [measure({ what: '99 of 100', unit: 'ms', product: [percentile(took, 0.99)], goal: p99 })]),
+        : [measure({ what: '99th percentile', unit: 'ms', product: [percentile(took, 0.99)], goal: p99 })]),
     ],
     ...(row > 12
       ? {}

@@ -117,7 +117,7 @@ async function measureSeventh(bench: Bench): Promise<RowResult> {
       const of = pairs.get(what) ?? [];
       const product = of.map(({ cpuMs }) => cpuMs);
       return measure({
-        what: `${what}, CPU`,
+        what: `${what}, CPU time`,
         unit: 'ms',
         product,
         limit: of.map(({ copyCpuMs }) => copyCpuMs),
@@ -127,7 +127,12 @@ async function measureSeventh(bench: Bench): Promise<RowResult> {
     const memory = cases.flatMap((what) => (pairs.get(what) ?? []).map(({ memoryMb }) => memoryMb));
     const measures = [
       ...cpu,
-      measure({ what: 'memory above that of an idle process', unit: 'MB', product: memory, goal: 150 }),
+      measure({
+        what: 'memory beyond the memory of an idle process',
+        unit: 'MB',
+        product: memory,
+        goal: 150,
+      }),
     ];
     return { row: 7, size: inWords(rows.count, 'rows'), measures };
   });
@@ -145,7 +150,9 @@ async function measureEighth(bench: Bench): Promise<RowResult> {
     }
     const product = pairs.map(({ ms }) => ms);
     const limit = pairs.map(({ copyMs }) => copyMs);
-    const measures = [measure({ what: 'unchanged, never analysed', unit: 'ms', product, limit, goal: 1.1 })];
+    const measures = [
+      measure({ what: 'unchanged, tables never analysed', unit: 'ms', product, limit, goal: 1.1 }),
+    ];
     return { row: 8, size: inWords(rows.count, 'rows'), measures };
   });
 }

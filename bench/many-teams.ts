@@ -68,11 +68,11 @@ async function measureFirstRound(bench: Bench): Promise<RowResult> {
   const play = { teams: Math.max(5, bench.size / 500), users: 500, daemons: 1, intervalS: 60 };
   const used = await withDaemons(bench, play, async ({ cpuMs }) => cpuMs());
   const of = (what: string, ms: number) =>
-    measure({ what: `${what} a team`, unit: 'ms', product: [ms / play.teams], goal: 12_000 / 200 });
+    measure({ what: `${what} per team`, unit: 'ms', product: [ms / play.teams], goal: 12_000 / 200 });
   return {
     row: 23,
     size: `${inWords(play.teams, 'teams')} of ${play.users} users`,
-    measures: [of('CPU of node', used.node), of('CPU of Postgres', used.postgres)],
+    measures: [of('CPU time of Node', used.node), of('CPU time of Postgres', used.postgres)],
   };
 }
 
@@ -111,9 +111,9 @@ async function measureMany(bench: Bench): Promise<RowResult> {
     row: 24,
     size: `${inWords(play.teams, 'teams')} of ${play.users} users, every ${play.intervalS} s`,
     measures: [
-      measure({ what: 'teams that were late', unit: '', product: [seen.late], goal: 0 }),
-      measure({ what: 'CPU of node a run', unit: 'ms', product: [seen.node], goal: 8 }),
-      measure({ what: 'CPU of Postgres a run', unit: 'ms', product: [seen.postgres], goal: 8 }),
+      measure({ what: 'teams whose run was late', unit: '', product: [seen.late], goal: 0 }),
+      measure({ what: 'CPU time of Node per run', unit: 'ms', product: [seen.node], goal: 8 }),
+      measure({ what: 'CPU time of Postgres per run', unit: 'ms', product: [seen.postgres], goal: 8 }),
     ],
   };
 }

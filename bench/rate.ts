@@ -19,7 +19,7 @@ interface Play {
 const plays: readonly Play[] = [
   { name: '1 process', processes: 1, statementMs: 0, goal: 94 },
   { name: '3 processes', processes: 3, statementMs: 0, goal: 94 },
-  { name: '1 process, statements of 250 ms', processes: 1, statementMs: 250, goal: 94 },
+  { name: '1 process, each statement takes 250 ms', processes: 1, statementMs: 250, goal: 94 },
 ];
 
 /**

@@ -8,7 +8,7 @@ import { measure, type RowResult } from './results.ts';
 const asReader = (text: string) => `begin; set local role musterd_reader; ${text}; commit`;
 
 const questions = [
-  ['latest 20 of report.changes', 20, 'select * from report.changes order by change_id desc limit 20'],
+  ['latest 20 rows of report.changes', 20, 'select * from report.changes order by change_id desc limit 20'],
   [
     'counts of the last week',
     100,
@@ -41,7 +41,7 @@ async function measureReports({ server, size, repeats }: Bench): Promise<RowResu
       if (when === 'analysed') await database.sql('analyze');
       for (const [what, product] of await ask(database, repeats + 1)) {
         const goal = goals[what] ?? questions.find(([name]) => name === what)?.[1] ?? 0;
-        measures.push(measure({ what: `${what}, ${when}`, unit: 'ms', product, goal }));
+        measures.push(measure({ what: `${what}, tables ${when}`, unit: 'ms', product, goal }));
       }
     }
     return { row: 21, size: inWords(changes, 'changes, a year'), measures };

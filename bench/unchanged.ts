@@ -48,8 +48,8 @@ async function measureUnchanged(bench: Bench): Promise<RowResult> {
         one('statements', counted.statements, 60),
         one('transactions', counted.transactions, 15),
         one('lease updates', counted.leaseWrites, 3),
-        measure({ what: 'CPU, nothing held', unit: 'ms', product: unchangedMs, goal: 60 }),
-        measure({ what: 'CPU, something held', unit: 'ms', product: heldMs, goal: 180 }),
+        measure({ what: 'CPU time, no field held', unit: 'ms', product: unchangedMs, goal: 60 }),
+        measure({ what: 'CPU time, one field held', unit: 'ms', product: heldMs, goal: 180 }),
       ],
     };
   } finally {

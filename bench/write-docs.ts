@@ -44,7 +44,7 @@ function machinesOf(results: readonly MeasuredRow[]): string {
 }
 
 function tableOf(results: readonly RowResult[]): string {
-  const head = ['#', 'What', 'Limit', 'Product', 'Ratio', 'To reach'];
+  const head = ['#', 'What', 'Limit', 'Product', 'Ratio', 'Goal'];
   const own = rows.filter(({ row }) => row !== viewsRow);
   const lines = own.flatMap(({ row, what }) => {
     const result = results.find((candidate) => candidate.row === row);

@@ -41,14 +41,14 @@ describe('npm run bench', () => {
   });
 
   it('reports a ratio to a minimal program for an unchanged listing in tables without statistics', async () => {
-    expect(await measured(listing, 8)).toEqual([['unchanged, never analysed', true]]);
+    expect(await measured(listing, 8)).toEqual([['unchanged, tables never analysed', true]]);
   });
 
   it('reports ratios to a minimal program for the time and the CPU time of whole runs', async () => {
     const { rows } = await measureLives(bench, 200, 1);
-    const lives = ['unchanged', 'something held', 'unchanged, never analysed', 'first', '1 % changed'];
+    const lives = ['unchanged', 'one field held', 'unchanged, tables never analysed', 'first', '1 % changed'];
     expect(shapeOf(rows.flatMap(({ row, measures }) => (row <= 2 ? measures : [])))).toEqual(
-      ['unchanged', ...lives.map((life) => `${life}, CPU with start-up and Postgres`)].map((what) => [
+      ['unchanged', ...lives.map((life) => `${life}, CPU time with start-up and Postgres`)].map((what) => [
         what,
         true,
       ]),
