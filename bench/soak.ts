@@ -147,7 +147,7 @@ function growthOf(
 
 const measures: Readonly<Record<Measure, string>> = {
   rssMb: 'resident memory, MB',
-  objectsMb: 'heap after a collection without its code, MB',
+  objectsMb: 'heap after a garbage collection, without compiled code, MB',
   codeMb: 'compiled code in the heap, MB',
   externalMb: 'memory outside of the heap, MB',
   files: 'open files and sockets',
@@ -163,7 +163,7 @@ const allowed: Readonly<Partial<Record<Measure, number>>> = { codeMb: 0.5, lagMs
 function report(samples: readonly Sample[]): boolean {
   const settled = samples.filter((sample) => sample.minute > minutes / 4);
   process.stdout.write(
-    '| Measured after the first quarter | Mean | Least | Most | More after an hour |\n|---|---|---|---|---|\n',
+    '| Measured after the first quarter | Mean | Least | Most | Growth per hour |\n|---|---|---|---|---|\n',
   );
   const grown = Object.entries(measures).filter(([name, words]) => {
     const all = settled.map((sample) => sample[name as Measure]);
