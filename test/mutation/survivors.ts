@@ -132,13 +132,13 @@ export function pageOf(known: Page, files: Readonly<Record<string, MutatedFile>>
   }));
   return [
     head,
-    '| In `src` | Changes that a test reached | Noticed | |',
+    '| File or folder in `src` | Changes that a test reached | Changes for which a test failed | Share |',
     '|---|---|---|---|',
     ...[...sums.filter(({ file }) => file !== ''), ...counted].map(
       (one) => `| \`${one.file}\` | ${one.reached} | ${one.noticed} | ${percent(one)} |`,
     ),
     '',
-    '| In `src` | This code was changed | In so many ways | No test notices it, since |',
+    '| File in `src` | Changed code | Number of changes | Why no test fails |',
     '|---|---|---|---|',
     ...survivors.map(
       ({ file, code, changes, why }) => `| \`${file}\` | ${asCode(code)} | ${changes} | ${inCell(why)} |`,
@@ -149,7 +149,7 @@ export function pageOf(known: Page, files: Readonly<Record<string, MutatedFile>>
 
 const head = `# Changes that no test notices
 
-\`npm run mutate\` changes the code of the decisions in one place after another, and runs the tests that reach it ([reliability.md](reliability.md)).
-This page lists the changes that no test noticed when each file was last run. \`node test/mutation/write-survivors.ts\` writes the figures and the
-rows, and a person writes the last column. Code that none of these tests reaches, and tables that are made on import, do not count.
+\`npm run mutate\` changes the code that decides, in one place after another, and runs the tests that reach the changed place ([reliability.md](reliability.md)).
+This page lists the changes for which no test failed when \`npm run mutate\` last ran for the file. \`node test/mutation/write-survivors.ts\` writes the
+figures and the rows, and a person writes the reasons. Code that no test reaches, and tables that code creates on import, do not count.
 `;
