@@ -6,7 +6,7 @@ export const statusSettings = {
   port: upTo(65_535)
     .default(0)
     .describe(
-      'Port of the status server: the page at /, and /healthz, /readyz, /freshness and /metrics. 0: off.',
+      'Port of the status server, which has the page at /, and /healthz, /readyz, /freshness and /metrics. If 0, musterd starts no status server.',
     ),
   host: text.default('127.0.0.1').describe('Address that the status server listens on.'),
   people: z
@@ -20,7 +20,9 @@ export const statusSettings = {
     )
     .default({})
     .describe(
-      'People who see the page, by name. tokenFile (or token) has the password; may is look or decide. By default only this machine sees the page, and nobody decides there.',
+      'People who can see the page, by name. tokenFile (or token) has the password of a person; may is look or decide. By default, only clients on this machine see the page, and nobody can decide there.',
     ),
-  details: flag.default(false).describe('Show names, emails and phones on the page. false: only ids.'),
+  details: flag
+    .default(false)
+    .describe('If true, the page shows names, emails and phones of users. If false, it shows only ids.'),
 };
