@@ -77,7 +77,7 @@ function noticed(watch: Watch): readonly [string, string] {
     case 'stepper':
       return [`${watch.seeds} seeds`, `the ${watch.tier}: ${watch.by}`];
     case 'test':
-      return ['by its test', `\`${watch.file}\` › ${watch.by}`];
+      return ['one run of its test', `\`${watch.file}\` › ${watch.by}`];
     default:
       return watch satisfies never;
   }

@@ -13,7 +13,7 @@ import {
 import { hasTitle } from '../support/has-title.ts';
 
 const page = 'docs/reliability.md';
-const heading = '| Taken out | File | Until it is noticed | By |\n';
+const heading = '| Removed safeguard | File | Effort until a check fails | Failing check |\n';
 
 /** Whether what is said to notice it is there. */
 function isWatched(watch: Watch): boolean {
