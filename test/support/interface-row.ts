@@ -1,7 +1,7 @@
 import type { VariantName } from '../../src/emulator/faults/variants.ts';
 
 /** What a cell says where the interface names a thing and no way to it. */
-export const noPath = 'none: the interface documents no endpoint for this row';
+export const noPath = 'the interface documents no endpoint for this row';
 
 /**
  * File from `src/` on, a declaration in it (or `declaration.word`, `declaration word` for something inside
