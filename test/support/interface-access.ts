@@ -34,11 +34,7 @@ const authentication: readonly Row[] = [
     tests: [signed, refused],
   }),
   rule(jwt, '3. how far iat may be in the future (undocumented)', {
-    client: [
-      'service/clock-skew.ts',
-      'createClockSkew',
-      'measures how far both clocks differ; corrects iat for differences of up to 15 min',
-    ],
+    client: ['service/clock-skew.ts', 'createClockSkew', 'corrects differences of up to 15 minutes'],
     emulator: ['emulator/wire/authenticate.ts', 'leewayMs'],
     tests: [
       ['service/faults.test.ts', 'makes the client measure, report and correct a difference of %i s (N21)'],
@@ -62,11 +58,7 @@ const authentication: readonly Row[] = [
     tests: [signed, refused],
   }),
   rule(jwt, '7. a JWT expires 5 minutes after iat, and can be used for many calls until then', {
-    client: [
-      'service/token.ts',
-      'reuseMs',
-      'uses a JWT for 4 minutes, measured by a clock that does not jump',
-    ],
+    client: ['service/token.ts', 'reuseMs', 'uses a JWT for 4 minutes, by a steady clock'],
     emulator: ['emulator/wire/authenticate.ts', 'lifetimeMs'],
     tests: [
       [
@@ -101,7 +93,7 @@ const authentication: readonly Row[] = [
   }),
   rule(
     'Authentication: rotation',
-    'to rotate, a team creates a second secret, verifies it with a call, and revokes the old secret',
+    'a team adds a second secret, verifies it with a call, and revokes the first',
     {
       client: ['service/token.ts', 'Credentials.next'],
       emulator: ['emulator/control/team-control.ts', 'TeamControl.revokeSecret'],
@@ -135,11 +127,7 @@ const labelled: Proof = [
 
 const errors: readonly Row[] = [
   rule('Errors', 'an error response has a status and a JSON string', {
-    client: [
-      'service/answer.ts',
-      'readRefusal',
-      'reads the string for messages only; the string can be missing',
-    ],
+    client: ['service/answer.ts', 'readRefusal', 'reads the string for messages; it can be missing'],
     emulator: ['emulator/wire/answer-schemas.ts', 'errorLabel'],
     tests: [conforms('an error has a JSON string as its body'), labelled],
   }),
@@ -159,7 +147,7 @@ const errors: readonly Row[] = [
     client: [
       'service/token.ts',
       'createTokens.refused',
-      'after a 401 it makes a fresh token, then uses the other secret, then fails',
+      'a fresh token, then the other secret, then an error',
     ],
     emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
@@ -197,11 +185,7 @@ const errors: readonly Row[] = [
     status: '429',
   }),
   rule('Errors', '429: when to repeat the request (undocumented)', {
-    client: [
-      'service/retry.ts',
-      'choosePauseMs',
-      'uses `Retry-After`, within limits; without this header, the pauses grow, with jitter',
-    ],
+    client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else growing pauses with jitter'],
     emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
       ['service/faults.test.ts', 'parseRetryAfter returns ms for seconds or a date, and else null'],
@@ -214,11 +198,7 @@ const errors: readonly Row[] = [
     variants: ['retry-after'],
   }),
   rule('Errors', 'the default response `error` of write endpoints means a server error', {
-    client: [
-      'service/retry.ts',
-      'isRepeatable',
-      'does not repeat a write after a server error, because the outcome of the write is unknown',
-    ],
+    client: ['service/retry.ts', 'isRepeatable', 'repeats no write, because its outcome is unknown'],
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       labelled,
@@ -228,11 +208,7 @@ const errors: readonly Row[] = [
     status: 'default',
   }),
   rule('Errors', '1. body and status of other server errors (undocumented)', {
-    client: [
-      'service/retry.ts',
-      'nextStep',
-      'treats every 5xx as a server error, whatever its body, and repeats a read',
-    ],
+    client: ['service/retry.ts', 'nextStep', 'accepts every 5xx with any body, and repeats a read'],
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       [
@@ -244,11 +220,7 @@ const errors: readonly Row[] = [
     ],
   }),
   rule('Errors', '2. further causes of a 400 (undocumented)', {
-    client: [
-      'reconcile/push/push.ts',
-      'pushBatch',
-      'searches for the value that the service refuses, and holds only that value',
-    ],
+    client: ['reconcile/push/push.ts', 'pushBatch', 'finds the refused value, and holds only this value'],
     emulator: ['emulator/rules/user-endpoints.ts', 'checkUpdate'],
     tests: [
       [
@@ -298,11 +270,7 @@ const limits: readonly Row[] = [
     'the team’s `list_size` limits the size of a list',
   ),
   rule('Limits', 'largest `limit` (undocumented)', {
-    client: [
-      'service/pages.ts',
-      'readPages',
-      'does not take a short page as the end of the listing; halves a refused limit',
-    ],
+    client: ['service/pages.ts', 'readPages', 'a short page does not end a listing; halves a refused limit'],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
       ['service/pages.test.ts', 'two reads return all rows, for any number of rows and any page limit (A6)'],
@@ -345,11 +313,7 @@ const versioning: readonly Row[] = [
     ],
   }),
   rule('Versioning', '3. compatibility, and the date of deprecation (undocumented)', {
-    client: [
-      'service/wire.ts',
-      'takeFields',
-      'keeps unknown fields in `raw`, so that a new field causes no error',
-    ],
+    client: ['service/wire.ts', 'takeFields', 'keeps new fields in `raw`, without an error'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [['service/wire.test.ts', 'keeps unknown fields in `raw`, even one called `__proto__` (A11)']],
     variants: ['extra-fields'],

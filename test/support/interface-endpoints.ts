@@ -96,11 +96,7 @@ export const endpointRows: readonly Row[] = [
   {
     section,
     name: 'the `id` in a path is a required integer',
-    client: [
-      'service/wire-lists.ts',
-      'decodeOne',
-      'rejects an answer if its row has another id than the requested row',
-    ],
+    client: ['service/wire-lists.ts', 'decodeOne', 'rejects an answer with another row than requested'],
     emulator: ['emulator/wire/answer-request.ts', 'perform.id'],
     tests: [
       ['service/wire.test.ts', 'decodeOne returns the requested tag, and throws for any other answer'],

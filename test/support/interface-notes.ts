@@ -4,20 +4,16 @@ import { type Row, rule, withoutPath } from './interface-row.ts';
 const section = 'Endpoints, notes';
 
 export const noteRows: readonly Row[] = [
-  rule(
-    section,
-    '1. users/get reads a JSON body although it is a GET, and returns the users with the given phones or emails',
-    {
-      client: ['service/http.ts', 'createHttp.body'],
-      emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
-      tests: [
-        ['service/faults.test.ts', 'sends GETs with a body over at most %i connections (N14)'],
-        ['emulator/users.test.ts', 'returns the users whose email or phone is in the body of the GET'],
-        ['emulator/empty-objects.test.ts', 'accepts [] for {}, but answers 400 if empty-list=refused: %s %j'],
-      ],
-      variants: ['email-lookup'],
-    },
-  ),
+  rule(section, '1. GET users/get takes a JSON body, and returns users by phone or email', {
+    client: ['service/http.ts', 'createHttp.body'],
+    emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
+    tests: [
+      ['service/faults.test.ts', 'sends GETs with a body over at most %i connections (N14)'],
+      ['emulator/users.test.ts', 'returns the users whose email or phone is in the body of the GET'],
+      ['emulator/empty-objects.test.ts', 'accepts [] for {}, but answers 400 if empty-list=refused: %s %j'],
+    ],
+    variants: ['email-lookup'],
+  }),
   rule(section, '1. which users users/get returns without a filter (undocumented)', {
     client: [
       'reconcile/read/roster.ts',
@@ -55,11 +51,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '2. further attributes of UpdateUser (undocumented)', {
     client: ['service/wire-user.ts', 'encodeUserPatch', 'sends no further attributes'],
-    emulator: [
-      'emulator/wire/request-schemas.ts',
-      'userUpdate.looseObject',
-      'accepts and ignores further attributes',
-    ],
+    emulator: ['emulator/wire/request-schemas.ts', 'userUpdate.looseObject', 'ignores further attributes'],
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
   rule(section, '3. which ScheduleRequest fields are required (undocumented)', {

@@ -32,11 +32,7 @@ const general: readonly Row[] = [
     ],
   }),
   rule('General rules', '3. every response has an `X-Request-Id`', {
-    client: [
-      'service/call-outcome.ts',
-      'AnswerMetadata.requestId',
-      'every event and every error has this id',
-    ],
+    client: ['service/call-outcome.ts', 'AnswerMetadata.requestId', 'each event and each error has the id'],
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes X-Request-Id'],
     tests: [
       conforms('every response carries a unique X-Request-Id'),
@@ -47,11 +43,7 @@ const general: readonly Row[] = [
     ],
   }),
   rule('General rules', '4. schedules and conversations need an `inbox_id`', {
-    client: [
-      'model/message-request.ts',
-      'ScheduleRequest.inboxId',
-      'a request without an `inboxId` does not compile',
-    ],
+    client: ['model/message-request.ts', 'ScheduleRequest.inboxId', 'does not compile without an inbox'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
@@ -79,11 +71,7 @@ const fields: readonly Row[] = [
     variants: ['fraction'],
   }),
   rule('Resources', 'ids are integers', {
-    client: [
-      'service/row-flaws.ts',
-      'takeId',
-      'reads integers up to 2^63 - 1 exactly, and rejects a row with any other id',
-    ],
+    client: ['service/row-flaws.ts', 'takeId', 'reads ids up to 2^63 - 1; rejects rows with other ids'],
     emulator: ['emulator/wire/answer-schemas.ts', 'user.id'],
     tests: [
       ['service/wire.test.ts', 'toJson and parseJson keep any 64-bit integer exact (A8)'],
@@ -120,11 +108,7 @@ const fields: readonly Row[] = [
     variants: ['phones'],
   }),
   rule('User', '`updated_at` is the time of the last update', {
-    client: [
-      'service/wire-user.ts',
-      'shape.updated_at',
-      'keeps the time; musterd ignores an answer about a user whose time is older than in the mirror',
-    ],
+    client: ['service/wire-user.ts', 'shape.updated_at', 'musterd ignores a user with an older time'],
     emulator: ['emulator/rules/update-user.ts', 'writeUser'],
     tests: [
       conforms('an update never moves updated_at back'),
@@ -149,22 +133,14 @@ const fields: readonly Row[] = [
   }),
   rule('Shared pagination body', 'each kind of object has its own `filters`', {
     client: ['model/contact-count.ts', 'PaginationBody', 'sends `filters` as given'],
-    emulator: [
-      'emulator/rules/count-contacts.ts',
-      'countMatching',
-      'returns a count for each combination of filters',
-    ],
+    emulator: ['emulator/rules/count-contacts.ts', 'countMatching', 'counts for each combination of filters'],
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
       ['emulator/pages.test.ts', 'returns a filtered count as a string, or as integer if count-body=integer'],
     ],
   }),
   rule('Other shapes', 'synchronised resources have `rev` and `op`', {
-    client: [
-      'model/listed/contact-fields.ts',
-      'contactFields',
-      'reads both fields into the mirror; musterd decides nothing by them',
-    ],
+    client: ['model/listed/contact-fields.ts', 'contactFields', 'mirrors both fields; no decision uses them'],
     emulator: ['emulator/wire/encode.ts', 'revision'],
     tests: [
       ['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it'],
@@ -227,16 +203,8 @@ const open: readonly Row[] = [
     tests: [['service/fields.test.ts', 'rejects %s if required %s is invalid, else reads it']],
   }),
   rule('States and transitions', 'states of any resource (undocumented)', {
-    client: [
-      'service/call.ts',
-      'nullIfMissing',
-      'does not assume any states; returns null for a missing resource',
-    ],
-    emulator: [
-      'emulator/rules/schedule-endpoints.ts',
-      'settledAnswer',
-      'a message that was sent cannot be changed',
-    ],
+    client: ['service/call.ts', 'nullIfMissing', 'returns null for a missing resource'],
+    emulator: ['emulator/rules/schedule-endpoints.ts', 'settledAnswer', 'a sent message cannot be changed'],
     tests: [
       ['service/client.test.ts', 'reading one %s returns null after a 404, and fails after a 403'],
       [

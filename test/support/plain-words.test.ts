@@ -28,7 +28,7 @@ const patterns: Readonly<Record<string, RegExp>> = {
 const state = /^(is|are|isn't|aren't|has|have|was|were)\b|^of\b/i;
 
 /** How many of each kind may be flagged. Lower it when there are fewer. */
-const ceilings: Readonly<Record<Kind, number>> = { title: 37, comment: 254, message: 8, prose: 92 };
+const ceilings: Readonly<Record<Kind, number>> = { title: 34, comment: 253, message: 8, prose: 68 };
 
 const filesBelow = (folder: string, ends: RegExp) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
