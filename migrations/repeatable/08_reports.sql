@@ -735,8 +735,7 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
              and (k.kind = 'hold' or k.kind = 'push' and k.outcome ->> f.field in ('refused', 'ineffective', 'changed'))) as held_since,
          case
            when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'ended' end
-           when c.kind = 'resolve' and c.outcome ->> f.field = 'withdrawn' then 'ended'
-           else x.state end as state, case when x.state <> 'ended' or c.kind <> 'resolve' then x.detail end as detail, x.reason
+           when g.given then 'ended' else x.state end as state, case when not g.given then x.detail end as detail, x.reason
   from sync.changes c
   -- The cast to edit_id comes before the joins: in a join condition, row-level security would keep Postgres from the index.
   left join lateral (
@@ -744,6 +743,7 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
   ) f on true
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
   left join lateral sync.edit_fate(c.team_id, c.user_id, f.field, f.edit_id) x on true
+  cross join lateral (select c.kind = 'resolve' and coalesce(c.outcome ->> f.field = 'withdrawn', false) as given) g
   left join sync.absences a on f.field is null and a.team_id = c.team_id and a.resource = 'users' and a.id = c.user_id
     and a.verdict = 'approved'
   where c.kind in ('approve', 'reject', 'resolve', 'undo') and (c.user_id is not null or c.decision_id is not null)

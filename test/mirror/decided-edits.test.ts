@@ -329,6 +329,17 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     },
   );
 
+  it.each([
+    ['mirror', 'it was taken back here'],
+    ['service', null],
+  ])('report.decisions shows for an ended edit, resolved to the %s, the detail %j', async (side, detail) => {
+    await run(hold(`reason = 'conflict'`));
+    await run(`select from sync.resolve(41, 1, 'email', '${side}'); ${set('old')}`);
+    expect(
+      await run(`select state, detail from report.decisions where user_id = 1 and field = 'email'`),
+    ).toEqual([['ended', detail]]);
+  });
+
   it('report.decisions shows one decision_id for all edits that one call decided, and also shows an undo by version 0.1.0', async () => {
     await decide('approve', ", only_users => '{1}'");
     await decide('reject', ", only_users => '{2,3}'");
