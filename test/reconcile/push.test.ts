@@ -202,7 +202,7 @@ describe('pushEdits with many edits', () => {
   it.each([
     ['lease-lost', new MusterdError('lease-lost', 'it stalled')],
     ['credentials', refusal(401)],
-  ])('throws a lost lease or refused credentials even after a failed update: %s', async (code, ending) => {
+  ])('stops after a failed batch, and throws the error that ends the run: %s', async (code, ending) => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches) => (patches.has(30n) ? { kind: 'not-sent' } : { kind: 'nothing' });
@@ -213,6 +213,7 @@ describe('pushEdits with many edits', () => {
     });
     const { error } = await run();
     expect(error).toMatchObject({ code });
+    expect(sentIds(service.updates).map(([first]) => first)).toEqual([1n, 26n, 51n]);
   });
 
   it('reads the users of one batch at a time until the service has accepted a batch', async () => {

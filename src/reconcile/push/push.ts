@@ -175,7 +175,7 @@ export async function pushEdits(places: PushContext, settings: PushSettings, pla
   }
   const limit = pLimit(requestsAtOnce);
   const ends = batches.map((batch) =>
-    limit(async () => isEnd() || (await push(batch))).catch((error: unknown) => void failures.push(error)),
+    limit(async () => isEnd() || (await push(batch).catch((error: unknown) => void failures.push(error)))),
   );
   await Promise.all(ends);
   if (failures.length > 0) throw gravestOf(failures);
