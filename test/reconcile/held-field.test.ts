@@ -242,27 +242,31 @@ describe('a held field', () => {
     );
   });
 
-  it.each(['limit on a run', 'limit alone'] as const)(
-    'writes into the hold that a new service value voided the decision: %s (O8)',
-    (kind) => {
+  it.each([
+    ['limit on a run', 'approved', 'limit'],
+    ['limit alone', 'resolved', 'review'],
+  ] as const)(
+    'holds a field again if a new service value voided the decision, and the hold states it: %s, %s: %s (O8)',
+    (kind, decision, reason) => {
       const seen = stateOf(kind);
-      const decision = kind === 'limit alone' ? 'resolved' : 'approved';
       const held = seen.held.map(
         (hold): Hold => ({ ...hold, edit: 1n, decision, service: 'earlier@example.com' }),
       );
       const state = { ...seen, held, edits: { email: { id: 1n, transaction: '1' } } };
-      const decisionNow = decisionOn(state, settings.maxRows, 'hold');
-      expect(decisionNow?.kind === 'hold' ? decisionNow.hold.detail : decisionNow?.kind).toContain(
-        'the decision about this edit is void: the service no longer has the value that it was based on',
-      );
+      const since = 'the service no longer has the value that it was based on';
+      const detail = expect.stringContaining(`the decision about this edit is void: ${since}`) as string;
+      expect(decisionOn(state, settings.maxRows, 'hold')).toMatchObject({ hold: { reason, detail } });
     },
   );
 
-  it('pulls a resolved field with a new service value if the policy is "service-wins"', () => {
+  it.each([
+    ['pulls', 'service-wins', 'pulled'],
+    ['sends', 'mirror-wins', 'sent'],
+  ] as const)('%s a resolved field with a new service value if the policy is "%s"', (_, policy, fate) => {
     const state = stateOf('limit alone');
     const held = state.held.map((hold): Hold => ({ ...hold, decision: 'resolved' }));
     const moved = change['service moved']({ ...state, held });
-    expect(fateOf(moved, settings.maxRows, 'service-wins')).toBe('pulled');
+    expect(fateOf(moved, settings.maxRows, policy)).toBe(fate);
   });
 });
 

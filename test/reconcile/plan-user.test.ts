@@ -23,14 +23,18 @@ describe('the split of a name', () => {
     expect(write?.base).toMatchObject({ name, joined: 'Anne  Marie Berg' });
   });
 
-  it('changes back to known if the policy "service-wins" restores the name from before the edit', () => {
+  it.each([
+    ['known', 'restores the name from before the edit', base.name],
+    ['guessed', 'pulls another name', { first: 'Eva', last: 'Dahl' }],
+  ])('changes to %s if the policy "service-wins" %s', (split, _, name) => {
     const state = makeState({
       base: { joined: 'Anne Bergmann' },
       mirror: { name: otherValues.name },
+      service: { name: `${name.first} ${name.last}` },
       edits: { name: { id: 1n, transaction: '1', split: 'known' } },
     });
     const { write } = planInLists(state, member, { ...holdAll, name: 'service-wins' });
-    expect(write?.mirror).toMatchObject({ name: base.name, split: 'known' });
+    expect(write?.mirror).toMatchObject({ name, split });
   });
 });
 
