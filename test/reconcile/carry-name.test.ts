@@ -161,9 +161,11 @@ describe('a service that clears a name that an update leaves out', () => {
     const moved = { ...guessed, service: { ...shown, name: 'Eva Maria Borg' } };
     const renamed = { ...moved, mirror: { ...row, name: other, email: 'new@example.com' } };
     expect(wordsOf(renamed, true)).toBe(approve('Eva Maria Borg', 'Eva Maria', 'Borg'));
-    const guess = `${cleared} the split of "Eva Maria Borg" is a guess: set first_name and last_name`;
+    const guess = (name: string) =>
+      `${cleared} the split of "${name}" is a guess: set first_name and last_name`;
     expect(wordsOf(guessed, false)).toBe('push');
-    expect(wordsOf(renamed, false)).toBe(guess);
+    expect(wordsOf(renamed, false)).toBe(guess('Eva Maria Borg'));
+    expect(wordsOf(sentSo, false)).toBe(`${guess('Anne Marie Berg')}, or name_split = 'known'`);
   });
 
   it('holds the email again if an editor changes the held email, and sends no name along', () => {

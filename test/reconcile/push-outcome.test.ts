@@ -257,12 +257,12 @@ describe('the reason in a hold', () => {
     resultOf({ ...answered, requestId: null }, new Map([[1n, { phone: tries, name: tries }]]), 3).holds[0];
   const detailOf = (...given: Parameters<typeof holdOf>) => holdOf(...given)?.detail;
 
-  it('states that the service shows neither the old nor the pushed value', () => {
-    const intent = intentOf(sent.phone);
-    const seen = { ...shown, updatedAt: '2026-03-01T10:00:00Z' };
-    expect(detailOf({ intent, seen, outcomes: { phone: 'changed' } })).toBe(
-      'the service shows neither the old nor the pushed value',
-    );
+  it('states that the service shows neither the old nor the pushed value, and records the shown value', () => {
+    const seen = { ...shown, phone: '15550199' };
+    expect(holdOf({ intent: intentOf(sent.phone), seen, outcomes: { phone: 'changed' } })).toMatchObject({
+      detail: 'the service shows neither the old nor the pushed value',
+      service: '15550199',
+    });
   });
 
   it.each<readonly [string, ServiceError | undefined, Intent['along'], string]>([

@@ -949,7 +949,7 @@ describe('an update that leaves the name out', () => {
       made.service.held.set(id, { ...makeUser(id), name: 'Web Name' });
     }
     await made.run();
-    expect(sentIds(made.service.updates)[0]).toEqual([first]);
+    expect(made.service.updates[0]).toEqual(new Map([[first, { email: `new${first}@example.com` }]]));
   });
 
   it('goes alone in a request until the service has accepted one such update', async () => {
