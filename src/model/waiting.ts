@@ -20,7 +20,7 @@ export interface EditedField {
   readonly editedBy: string | null;
 }
 
-/** A held edit, and its batch. For an edit of a mere plan, the batch that it would get in a run. */
+/** A held edit, and its batch. If the edit is only planned, this is the batch that a run would give the edit. */
 export interface HeldEdit extends EditedField {
   readonly batch: string;
 }

@@ -96,7 +96,7 @@ describe('the rate limit (interface.md, Limits)', () => {
       expect((await call(emulator, 'GET /v1/inboxes')).status).toBe(200);
     }));
 
-  it('the variant retry-after sets the Retry-After header, and rate-window sets how the limit refills', () =>
+  it('a 429 has the Retry-After of the variant retry-after; rate-window refills each minute or evenly', () =>
     withEmulator({ ratePerMinute: 20 }, async (emulator) => {
       const count = async (): Promise<number> => {
         let passed = 0;

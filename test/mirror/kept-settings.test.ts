@@ -33,7 +33,7 @@ describe('push.fourEyes as stored in sync.teams', () => {
     ['daemon', [false, true, false]],
     ['resync', [false, true, true]],
   ] as const)(
-    'each run stores the setting, but a resync does not turn it off: %s with off, on, off stores %j',
+    'a run stores the setting, and only a resync never turns it off: %s with off, on, off stores %j',
     async (command, left) => {
       const seen: (boolean | null)[] = [];
       for (const wanted of [false, true, false]) {

@@ -56,7 +56,7 @@ describe('the owner of the tables', () => {
     [`insert into mirror.tags (team_id, id, tag) values (41, 5, 'mine')`, 'musterd tag create makes a tag'],
     [`update mirror.tags set tag = 'mine'`, 'UPDATE on mirror.tags is not possible'],
     ['delete from mirror.tags', 'DELETE on mirror.tags is not possible'],
-  ])('the owner gets an error with advice for %s', async (statement, words) => {
+  ])('the statement %s of the owner fails with an error and a hint', async (statement, words) => {
     const before = await dump();
     await expect(sql(statement)).rejects.toThrow(words);
     expect(await dump()).toEqual(before);
@@ -102,7 +102,7 @@ describe('the owner of the tables', () => {
       'INSERT on mirror.users is not possible',
       'update mirror.users set',
     ],
-  ])('an editor gets an error with advice for %s', async (statement, words, hint) => {
+  ])('the statement %s of an editor fails with an error and a hint', async (statement, words, hint) => {
     const attempt = aside(database.db, async (tx) => {
       await tx.executeQuery(CompiledQuery.raw(`set local role musterd_editor; ${statement}`));
     });

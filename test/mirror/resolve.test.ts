@@ -338,7 +338,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     ],
   } as const;
   it.each(Object.entries(refusals))(
-    'changes nothing and returns the outcome "moved", "asked", "gone" or "own" for %s',
+    'changes nothing and returns an outcome other than "resolved" for %s',
     async (_, [more, change, answer]) => {
       await hold('email');
       await run(change);

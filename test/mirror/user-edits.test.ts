@@ -279,7 +279,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
     });
 
-    it('find all differing users after a failed run, and after the mark was removed', async () => {
+    it('return all users with an edit after a failed run, and after the mark of handled edits was removed', async () => {
       await edit(1);
       await note();
       await edit(2);

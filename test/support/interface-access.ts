@@ -192,7 +192,7 @@ const errors: readonly Row[] = [
       ['service/faults.test.ts', 'choosePauseMs returns 1 s to 15 min for any text in Retry-After (N17)'],
       [
         'emulator/authentication.test.ts',
-        'the variant retry-after sets the Retry-After header, and rate-window sets how the limit refills',
+        'a 429 has the Retry-After of the variant retry-after; rate-window refills each minute or evenly',
       ],
     ],
     variants: ['retry-after'],

@@ -222,7 +222,7 @@ export async function digestRows(
 }
 
 /**
- * Returns a function that reads the memory of a listing, without `agreed` if the mirror's rows have changed since.
+ * Returns a function that reads the memory of a listing, without `agreed` if the mirror's rows differ from then.
  * @param known the facts that the run read when it began; the rows of all listings in them are digested in one statement
  */
 export function createListingMemory(db: Queryable, teamId: Id, known?: Pick<KnownTeam, 'learned'>) {

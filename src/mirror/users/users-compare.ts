@@ -75,7 +75,7 @@ const isDifferent = sql`(
 const isUnknown = sql`(
   u.id is null and b.id is null and a.id is null and c.change_id is null and h.held is null and not s.unreadable)`;
 
-/** Selects only the ids of users new to the mirror. Otherwise a first run would read an empty row for each user. */
+/** For users new to the mirror, selects only the id. Otherwise a first run would read an empty row for each user. */
 const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
   with compared as materialized (
     select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,

@@ -36,7 +36,7 @@ export interface Explanation {
   readonly edit: LastEdit | null;
   readonly answer: ServiceAnswer;
   readonly case: UserCase | null;
-  /** The place of the mirror, because a copy sends nothing. */
+  /** The server and database of the mirror, compared with the recorded ones. A copy sends nothing. */
   readonly placing: Placing;
   readonly fields: readonly FieldExplanation[];
   readonly held: readonly HeldRow[];

@@ -137,7 +137,7 @@ describe('the history of three edits, two holds and two decisions', () => {
     ['resolve an edit that the service refused', `'resolve', '{}', 3`, 'mirror', '11:30:00'],
     ['approve an edit that was never held', `'approve', '{}', 4`, 'approve', ''],
   ])(
-    'report.decisions returns the kind of the decision to %s, and since when the edit was held, if it was',
+    'report.decisions returns for the decision to %s its deed, and the start of the hold or null',
     async (_, decision, deed, since) => {
       await team.sql(`delete from sync.changes where user_id = 9;
       insert into sync.changes (team_id, user_id, kind, outcome, edits, new, opened_at, closed_at)
