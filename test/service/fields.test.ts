@@ -263,19 +263,16 @@ const swapped = fields.filter(([name, path, type]) => {
   return plainly[type] !== undefined && !required.includes(path) && lastOf(path) !== 'id';
 });
 
-test.each(swapped)(
-  'reads from %s a %s that is text for a number or the reverse',
-  async (name, path, type) => {
-    const row = sampleOf(cases[name].shape);
-    const read = await openReader(name);
-    const [sent, taken] = plainly[type] ?? [];
-    const other = changed(row, path, (holder, key) => Object.assign(holder, { [key]: sent }));
-    const whole = changed(expected(name, row), ourPath(name, path), (holder, key) =>
-      Object.assign(holder, { [key]: taken }),
-    );
-    expect(await read(other)).toStrictEqual(whole);
-  },
-);
+test.each(swapped)('reads a %s whose %s is text for a number or the reverse', async (name, path, type) => {
+  const row = sampleOf(cases[name].shape);
+  const read = await openReader(name);
+  const [sent, taken] = plainly[type] ?? [];
+  const other = changed(row, path, (holder, key) => Object.assign(holder, { [key]: sent }));
+  const whole = changed(expected(name, row), ourPath(name, path), (holder, key) =>
+    Object.assign(holder, { [key]: taken }),
+  );
+  expect(await read(other)).toStrictEqual(whole);
+});
 
 const quarterMs = 900_000;
 const soon = new Date((Math.floor(Date.now() / quarterMs) + 8) * quarterMs).toISOString();
