@@ -401,16 +401,22 @@ begin
       edited_at = clock_timestamp(), edited_by = session_user
     from (
       select g.user_id, array_agg(g.field) as fields, max(g.old_split) filter (where g.field = 'name') as split from given g group by g.user_id
-    ) r, sync.user_base b
-    where u.team_id = decide_edits.team and u.id = r.user_id and b.team_id = u.team_id and b.id = u.id
+    ) r
+    cross join lateral (select o.ctid as place from mirror.users o where o.team_id = decide_edits.team and o.id = r.user_id offset 0) k
+    cross join lateral (select * from sync.user_base o where o.team_id = decide_edits.team and o.id = r.user_id offset 0) b
+    where u.ctid = k.place
   ),
   ended as (
-    update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn' from given g
-    where e.team_id = decide_edits.team and e.user_id = g.user_id and e.field = g.field and e.ended_at is null and e.edit_id = g.edit
+    update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
+    where e.ended_at is null and e.ctid = any (array(select k.place from given g cross join lateral (
+      select o.ctid as place, o.edit_id from sync.edits o
+      where o.team_id = decide_edits.team and o.user_id = g.user_id and o.field = g.field and o.ended_at is null offset 0
+    ) k where k.edit_id = g.edit))
   ),
   freed as (
-    delete from sync.held_fields h using given g
-    where h.team_id = decide_edits.team and h.user_id = g.user_id and h.field = g.field
+    delete from sync.held_fields h where h.ctid = any (array(select k.place from given g cross join lateral (
+      select o.ctid as place from sync.held_fields o where o.team_id = decide_edits.team and o.user_id = g.user_id and o.field = g.field offset 0
+    ) k))
   ),
   written as (
     insert into sync.held_fields as h (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value,

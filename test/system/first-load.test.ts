@@ -4,6 +4,8 @@ import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { exportable, readPages } from '../../src/mirror/tools/export-read.ts';
+import { readBatches } from '../../src/mirror/users/held-batches.ts';
+import { readHeldFields } from '../../src/mirror/users/held.ts';
 import { readKnownUsers } from '../../src/mirror/users/addresses.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/users/verify-read.ts';
 import { readPageFrame } from '../../src/page/read/page-reader.ts';
@@ -156,6 +158,36 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       expect(rows).toBeGreaterThanOrEqual(
         { 'contact-counts': 0, 'contact-fields': 10, inboxes: 3, surveys: 3 }[what] ?? rowsOfEach * 0.9,
       );
+    });
+
+    it('reads each row at most ten times per query step if the guard holds an edit of each user', async () => {
+      const guarded = { ...stage.config, guard: { ...stage.config.guard, maxRows: 25, maxShare: 0.2 } };
+      const teamId = BigInt(stage.emulator.team.id);
+      const ask = (text: string) => sql.raw(text).execute(db.kysely);
+      const edit = () => stage.sql(`update mirror.users set phone = '1999' || id where gone_at is null`);
+      const hold = async (...outcomes: readonly string[]) => {
+        for (const outcome of outcomes)
+          expect(await runReconcile(db, guarded, 'reconcile', { log, groups: ['users'] })).toMatchObject({
+            outcome,
+          });
+        return (await readBatches(db.kysely, teamId))[0]?.hash ?? '';
+      };
+      watch.take();
+      await edit();
+      const batch = await hold('refused', 'complete');
+      expect(await readHeldFields(db.kysely, teamId, { batch })).toHaveLength(rowsOfEach * 0.9);
+      // Not report.pending, which compares each edit with each until Postgres has analysed its tables.
+      for (const view of ['held', 'decisions']) await ask(`select * from report.${view}`);
+      await ask('select * from sync.edit_states((select max(xid) from sync.edits where ended_at is null))');
+      expect(slow()).toEqual([]);
+      await ask(`select * from sync.reject('${batch}', 'a slip', true)`);
+      await edit();
+      await ask('select * from sync.withdraw()');
+      await edit();
+      await ask(`select * from sync.approve('${await hold('refused')}')`);
+      await ask('select * from sync.withdraw()');
+      expect(slow()).toEqual([]);
+      expect(await readHeldFields(db.kysely, teamId, {})).toEqual([]);
     });
 
     // Of 2,500 users it is as good to read them all.

@@ -136,13 +136,11 @@ export async function endPulled(
 /** Ends edits that an editor withdrew while the triggers were off: mirror and base have the same value again. */
 export const endWithdrawn = (teamId: Id) => sql`
   update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
-  from (
-    select l.user_id, l.field from sync.edits l
+  where e.ended_at is null and e.ctid = any (array(
+    select l.ctid from sync.edits l
     cross join lateral ${byKey('mirror.users', teamId, sql`l.user_id`)} u
     cross join lateral ${byKey('sync.user_base', teamId, sql`l.user_id`)} b
     cross join lateral ${valuesToHold} as v (field, base_value, mirror_value)
     where l.team_id = ${teamId} and l.ended_at is null and v.field = l.field
       and v.mirror_value is not distinct from v.base_value
-      and not sync.is_under_way(l.team_id, l.user_id, l.field)
-  ) w
-  where e.team_id = ${teamId} and e.user_id = w.user_id and e.field = w.field and e.ended_at is null`;
+      and not sync.is_under_way(l.team_id, l.user_id, l.field)))`;

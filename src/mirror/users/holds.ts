@@ -195,7 +195,10 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
 export const heldNow = sql`(
   select h.* from sync.held_fields h
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-  left join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null
+  left join lateral (
+    select l.edit_id from sync.edits l
+    where l.team_id = h.team_id and l.user_id = h.user_id and l.field = h.field and l.ended_at is null offset 0
+  ) e on true
   where u.gone_at is null and (e.edit_id is null or e.edit_id = h.edit_id or ${isAskedFor}))`;
 
 /** True if a row h of `heldNow` waits for a person. */

@@ -28,9 +28,11 @@ export async function readLastEdits(
 const named = (held: RawBuilder<unknown>) => sql`
   edited as materialized (
     select s.*, e.edited_by, e.actor, e.edited_at from (${held}) s
-    join sync.edits e on e.team_id = s.team_id and e.user_id = s.user_id and e.field = s.field and e.edit_id = s.edit_id
+    join lateral (
+      select * from sync.edits l where l.team_id = s.team_id and l.user_id = s.user_id and l.field = s.field and l.ended_at is null offset 0
+    ) e on e.edit_id = s.edit_id
   ),
-  named as (
+  named as materialized (
     select run_id, edited_by, actor, substr(encode(sha256(convert_to(jsonb_agg(jsonb_build_array(user_id, field, edit_id,
       extract(epoch from edited_at), base_value, mirror_value, service_value) order by user_id, field)::text, 'UTF8')), 'hex'), 1, 12) as hash
     from edited where batch is null group by run_id, edited_by, actor
@@ -49,9 +51,13 @@ export async function nameBatches(tx: Transaction, runId: bigint): Promise<void>
       where h.team_id = e.team_id and h.user_id = e.user_id and h.field = e.field
       returning h.team_id, h.user_id, h.run_id, h.field, h.edit_id, h.batch
     )
-    update sync.changes c set edits = jsonb_build_object(p.field, p.edit_id), batch = p.batch from put p
-    where c.run_id = p.run_id and c.team_id = p.team_id and c.user_id = p.user_id and c.kind = 'hold' and c.edits is null
-      and c.new ? p.field`.execute(tx);
+    update sync.changes c set edits = jsonb_build_object(p.field, p.edit_id), batch = p.batch
+    from put p
+    cross join lateral (
+      select change_id from sync.changes where team_id = p.team_id and user_id = p.user_id and run_id = p.run_id and kind = 'hold'
+        and edits is null and new ? p.field offset 0
+    ) n
+    where c.change_id = n.change_id`.execute(tx);
 }
 
 /** Returns the authors and batches of held edits, and of edits that only a plan holds: the batches they would get. */
