@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ExplainedFacts, adviceFor } from '../../src/runs/look/explain-fields.ts';
-import type { Decisions, UserCase, UserPlan } from '../../src/model/user-plan.ts';
+import type { Decisions, Hold, UserCase, UserPlan } from '../../src/model/user-plan.ts';
 import { decisions, heldAsBefore, moveOf } from '../support/decisions.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { readUserQuery } from '../../src/mirror/users/user-query.ts';
@@ -98,11 +98,11 @@ describe('adviceFor', () => {
   });
   const values = { base: null, mirror: null, service: null };
   const waits = { kind: 'held', shown: null } as const;
-  const batched: UserState = {
-    ...state,
-    held: [{ field: 'email', reason: 'limit', detail: '', ...values, batch: 'abc' }],
-  };
-  const heldEmail = { field: 'email', detail: '', ...values } as const;
+  const heldBy = (more: Partial<Hold>): Pick<ExplainedFacts, 'plan' | 'state'> => ({
+    plan: plan('merge', { email: waits }),
+    state: { ...state, held: [{ field: 'email', reason: 'limit', detail: '', ...values, ...more }] },
+  });
+  const batched = heldBy({ batch: 'abc' }).state;
   const [push, pull] = [moveOf('push'), moveOf('pull')] as const;
   const conflict = { field: 'name', reason: 'conflict', detail: '', ...values, base: undefined } as const;
   it.each<readonly [string, Partial<ExplainedFacts>, string]>([
@@ -128,20 +128,10 @@ describe('adviceFor', () => {
       { plan: plan('merge', { email: waits, phone: push }), state: batched },
       'The next run pushes phone, unless a guard stops it; the push of email waits for an approval of batch abc.',
     ],
-    [
-      'a push that waits, and is in no batch yet',
-      {
-        plan: plan('merge', { email: waits }),
-        state: { ...state, held: [{ ...heldEmail, reason: 'limit' }] },
-      },
-      'The push of email waits for an approval.',
-    ],
+    ['a push that waits, and is in no batch yet', heldBy({}), 'The push of email waits for an approval.'],
     [
       'a held push whose service value changed',
-      {
-        plan: plan('merge', { email: waits }),
-        state: { ...state, held: [{ ...heldEmail, reason: 'limit', shown: 'moved@example.com' }] },
-      },
+      heldBy({ shown: 'moved@example.com' }),
       'Email stays held until one of the two values changes or somebody decides.',
     ],
     [
