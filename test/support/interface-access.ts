@@ -144,11 +144,7 @@ const errors: readonly Row[] = [
     status: '400',
   }),
   rule('Errors', '401 `Unauthorized`', {
-    client: [
-      'service/token.ts',
-      'createTokens.refused',
-      'a fresh token, then the other secret, then an error',
-    ],
+    client: ['service/token.ts', 'createTokens.refused', 'a fresh token, then the other secret, an error'],
     emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
       labelled,

@@ -15,11 +15,7 @@ export const noteRows: readonly Row[] = [
     variants: ['email-lookup'],
   }),
   rule(section, '1. which users users/get returns without a filter (undocumented)', {
-    client: [
-      'reconcile/read/roster.ts',
-      'readRoster',
-      'requests all users once, then looks up by email or phone each user that this answer left out',
-    ],
+    client: ['reconcile/read/roster.ts', 'readRoster', 'requests all users, then looks up those left out'],
     emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
       ['emulator/users.test.ts', 'without a filter, returns as many users as unfiltered-users sets, or 400'],
@@ -55,11 +51,7 @@ export const noteRows: readonly Row[] = [
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
   rule(section, '3. which ScheduleRequest fields are required (undocumented)', {
-    client: [
-      'service/messages/schedule-request.ts',
-      'findScheduleFlaw',
-      'requires an inbox, a time, a content and one kind of target before a request is sent',
-    ],
+    client: ['service/messages/schedule-request.ts', 'findScheduleFlaw', 'checks all parts of the message'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
       ['service/client.test.ts', 'createSchedule, replaceSchedule › reject a schedule with %s and send none'],
@@ -84,7 +76,7 @@ export const noteRows: readonly Row[] = [
     client: [
       'service/messages/schedule-request.ts',
       'findTimeFlaw',
-      'requires a time in RFC 3339, on a quarter of an hour, at least 15 minutes in the future',
+      'RFC 3339, full quarters, in 15 minutes',
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
     tests: [
