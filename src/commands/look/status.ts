@@ -163,6 +163,6 @@ function printStatus(context: Context, status: TeamStatus, as: string): void {
   for (const batch of status.batches)
     for (const [index, text] of batchLines(batch, as).entries())
       line(index === 0 ? 'held in a batch' : '', text);
-  for (const absence of status.withheld) line('not marked as gone', withheldLine(absence, as));
+  for (const absence of status.withheld) line('missing', withheldLine(absence, as));
   line('names', namesInWords[status.names]);
 }
