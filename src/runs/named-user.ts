@@ -46,7 +46,7 @@ export async function requireTeamId({ config, mirror }: Setup): Promise<Id> {
   const teamId = await readTeamId(mirror.db.kysely, config.team);
   if (teamId !== null) return teamId;
   throw new MusterdError('usage', `Nothing is known of team "${config.team}" yet`, {
-    hint: 'Run "musterd reconcile" first.',
+    hint: 'Run "musterd reconcile" first. If a run has ended, mirror.team_roles has no row for your login.',
   });
 }
 
