@@ -17,10 +17,17 @@ $$;
 comment on function mirror.listed_columns(text) is 'The columns that people read in the table of a listing. The first column names the row.';
 
 -- Unlike musterd, this function cannot check the address in the settings. It checks if server or database have changed.
+create or replace function sync.why_silent() returns text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select case when f #>> '{place,kind}' = 'copy' then 'this mirror is a copy'
+    when f #>> '{place,database}' is distinct from f ->> 'database' or f #>> '{place,identifier}' <> f ->> 'identifier'
+      then 'this mirror is recorded on another server or in another database' end
+  from mirror.known_place() f where f #>> '{place,kind}' is not null
+$$;
+comment on function sync.why_silent() is 'Why musterd sends nothing from this database; NULL: it sends.';
+
 create or replace function sync.require_approver(anybody boolean default false) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-declare
-  found constant jsonb := mirror.known_place();
 begin
   if pg_trigger_depth() > 0 then
     raise exception 'A trigger cannot decide' using errcode = 'insufficient_privilege';
@@ -34,12 +41,11 @@ begin
     raise exception 'A decision needs a transaction that sees the pushes of other transactions'
       using errcode = 'active_sql_transaction', hint = 'Use isolation level read committed.';
   end if;
-  if found #>> '{place,kind}' = 'copy' then
+  if sync.why_silent() = 'this mirror is a copy' then
     raise exception 'Nothing can be decided in a copy: edits approved here would not be sent'
       using errcode = 'object_not_in_prerequisite_state', hint = 'To let it send: musterd adopt --reason …';
   end if;
-  if found #>> '{place,kind}' is not null and (found #>> '{place,database}' is distinct from found ->> 'database'
-      or found #>> '{place,identifier}' <> found ->> 'identifier') then
+  if sync.why_silent() is not null then
     raise exception 'This mirror is recorded at another place: nothing can be decided or sent here'
       using errcode = 'object_not_in_prerequisite_state',
         hint = 'If it has moved here: musterd adopt --reason …, and stop the other one. If it should be a copy: musterd adopt --as-copy --reason …';

@@ -27,7 +27,7 @@ begin
   where (decide.team is null or w.team_id = decide.team) and sync.session_sees(w.team_id);
   if teams is null then
     raise exception 'There is no held batch %', decide.batch
-      using errcode = 'no_data_found', hint = 'Run "musterd held", or select from report.held, to see the batches that wait.';
+      using errcode = 'no_data_found', hint = 'Run "musterd status", or select from report.held and report.missing, to see the batches that wait.';
   end if;
   if cardinality(teams) > 1 then
     raise exception 'Batch % exists in % teams', decide.batch, cardinality(teams)

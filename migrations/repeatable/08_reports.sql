@@ -239,9 +239,7 @@ from (
   from sync.held_fields h
   cross join lateral (select not h.alone and h.reason in ('limit', 'review') and h.decision is null and h.shown_value is distinct from h.service_value) m (moved)
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-  left join lateral (
-    select * from sync.edits l where l.team_id = h.team_id and l.user_id = h.user_id and l.field = h.field and l.ended_at is null offset 0
-  ) e on true
+  left join lateral (select * from sync.edits l where l.team_id = h.team_id and l.user_id = h.user_id and l.field = h.field and l.ended_at is null offset 0) e on true
   left join lateral (
     select r.closed_at, r.decided_by, r.decided_why from sync.changes r
     where (h.decision = 'rejected' or h.shown_value is distinct from h.service_value)

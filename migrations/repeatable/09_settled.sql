@@ -5,7 +5,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select e.user_id, e.field, f.state, case when f.state <> 'waiting' then f.detail
       when u.gone_at is not null then 'the user has left the team'
       when not u.resolved then 'no lookup of the service answers for the user'
-      when mirror.known_place() #>> '{place,kind}' = 'copy' then 'this mirror is a copy, and sends nothing'
+      when sync.why_silent() is not null then 'nothing is sent from here: ' || sync.why_silent()
       when l.expires_at > clock_timestamp() then 'a run is under way'
       when r.learned_at > clock_timestamp() + interval '1 s'
         then 'the rate limit of the service lets the next request leave in ' || ceil(extract(epoch from r.learned_at - clock_timestamp())) || ' s'

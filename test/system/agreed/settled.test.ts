@@ -78,7 +78,7 @@ describe('sync.settled', () => {
     const copy = ['adopt', '--as-copy', '--reason', 'staging', '--yes', '--as', 'Dora'];
     expect(await team.musterd(...copy)).toMatchObject({ code: 0 });
     const [row] = await settled(team.bob);
-    expect(row?.slice(2, 4)).toEqual(['waiting', 'this mirror is a copy, and sends nothing']);
+    expect(row?.slice(2, 4)).toEqual(['waiting', 'nothing is sent from here: this mirror is a copy']);
   });
 
   it('returns "held" with the answer and the request id if the service refused the edit', async () => {
