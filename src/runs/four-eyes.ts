@@ -20,6 +20,14 @@ export const ownerAdds = (env: Environment): string => (env['MUSTERD_ACTOR'] ? '
 export const loginAdds = async (db: Database, env: Environment): Promise<string> =>
   (await readLogin(db.kysely)).isOwner ? ownerAdds(env) : '';
 
+/** A note for a login that cannot decide, below the commands that decide; empty for other logins. */
+export async function noteForLogin(db: Database): Promise<string> {
+  const { isOwner, isApprover } = await readLogin(db.kysely);
+  return isOwner || isApprover
+    ? ''
+    : 'Only a member of musterd_approver can decide. To take back your own edits: musterd withdraw <batch>';
+}
+
 /** The rights of the person who acts. `fourEyes` is true if the settings demand that another person decides. */
 interface Acting {
   readonly fourEyes: boolean;

@@ -200,6 +200,11 @@ it('musterd suggests approve, reject and resolve with --as to the owner, and wit
       ]);
     }
   }
+  const note = 'To take back your own edits: musterd withdraw <batch>';
+  const asEditor = { ...asOwner, DATABASE_URL: loginAt(team.url, team.bob.role) };
+  expect((await runMusterd(['held'], asEditor)).stderr).toContain(note);
+  for (const url of [team.url, approver])
+    expect((await runMusterd(['held'], { ...asOwner, DATABASE_URL: url })).stderr).not.toContain(note);
   const [command = ''] = await printed('held', asOwner);
   const args = command.replace('<person>', 'ann').replace('…', 'seen').split(' ').slice(1);
   // The phone, which both sides have changed, waits on.

@@ -5,7 +5,7 @@ import { showTime } from '../../model/zone-time.ts';
 import { plural, printable } from '../../model/in-words.ts';
 import { type Batch, batchesOf, type HeldRow, readHeldOf } from '../../runs/decide/read-held.ts';
 import { sayDecideEach, sayEither } from '../../runs/decide/say-seen.ts';
-import { loginAdds } from '../../runs/four-eyes.ts';
+import { loginAdds, noteForLogin } from '../../runs/four-eyes.ts';
 import { printJson, printLine } from '../output.ts';
 import { type PrintedColumns, printRows } from '../print-table.ts';
 import { withMirror } from '../setup.ts';
@@ -23,6 +23,8 @@ export async function heldCommand(
     else if (rows.length === 0) printLine(context.err, 'No field is held.');
     else if (isWhole || userText !== undefined) printFields(context, rows, as);
     else printBatches(context, rows, as);
+    const note = rows.length === 0 || context.json ? '' : await noteForLogin(setup.mirror.db);
+    if (note !== '') printLine(context.err, note);
     return exitCode.ok;
   });
 }

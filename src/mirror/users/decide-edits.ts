@@ -52,12 +52,13 @@ export async function actFor(tx: Transaction, actor: string): Promise<void> {
 /** The connected role, and whether it may write the bookkeeping as musterd does (`sync.deciding_names()`). */
 export async function readLogin(
   db: Queryable,
-): Promise<{ readonly login: string; readonly isOwner: boolean }> {
-  const { rows } = await sql<{ login: string; isOwner: boolean }>`
-    select session_user::text as login, has_table_privilege(session_user, 'sync.held_fields', 'UPDATE') as "isOwner"`.execute(
+): Promise<{ readonly login: string; readonly isOwner: boolean; readonly isApprover: boolean }> {
+  const { rows } = await sql<Awaited<ReturnType<typeof readLogin>>>`
+    select session_user::text as login, has_table_privilege(session_user, 'sync.held_fields', 'UPDATE') as "isOwner",
+      coalesce(pg_has_role(session_user, to_regrole('musterd_approver')::oid, 'USAGE'), false) as "isApprover"`.execute(
     db,
   );
-  return rows[0] ?? { login: '', isOwner: false };
+  return rows[0] ?? { login: '', isOwner: false, isApprover: false };
 }
 
 /** The value in the service's form, in which a name is one text. */
