@@ -109,7 +109,7 @@ export function measureStructure(root = here): readonly Figure[] {
   const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
   return [
     figure('src: files', files.length, 511),
-    figure('src: lines', countLines(src), 49_400),
+    figure('src: lines', countLines(src), 49_200),
     figure('tests: lines', countLines(tests), null),
     figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
     figure('migrations: files', migrations.length, 13),
@@ -122,8 +122,8 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('closure of plan-user.ts: files', merge.length, 16),
     figure('closure of plan-user.ts: lines', countLines(merge.map(({ text }) => text)), 1_400),
     ...ports.map(([port, limit]) => figure(`methods of ${port}`, methodsOf(nodes, port), limit)),
-    figure('optional members of types', nodes.filter(isOptional).length, 438),
-    figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 38),
+    figure('optional members of types', nodes.filter(isOptional).length, 431),
+    figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 37),
     figure('branches of one function, most', most, 15),
     figure('files on one level of mirror/', onOneLevel.length, 2),
     figure('settings', settingsOf(root), 50),
@@ -165,7 +165,7 @@ export function measureWalks(walks: readonly Walk[]): readonly Figure[] {
   return walks.flatMap((walk) => {
     const { functions, files, returns } = measureWalk(walk);
     const title = walk.title.replace('A user', 'a user');
-    const [mostFunctions, mostFiles] = walk.title.includes('pulled') ? [693, 152] : [790, 163];
+    const [mostFunctions, mostFiles] = walk.title.includes('pulled') ? [682, 151] : [781, 163];
     return [
       { what: `${title}: named functions that run`, value: functions, limit: mostFunctions },
       { what: `${title}: files`, value: files, limit: mostFiles },
