@@ -383,8 +383,7 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
   left join lateral (
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
   ) f on true
-  -- If a person gave up an edit, old is the mirror's value. new is the value last agreed on or, if resolved, the service's.
-  -- way is the decision that let a push pass.
+  -- If a person gave up an edit, old is the mirror's value. new is the value last agreed on or, if resolved, the service's. way: the decision that let a push pass.
   cross join lateral (
     select case when g.given then 'discard' else c.kind end as kind, case when g.given then c.new when c.kind = 'hold' then c.base else c.old end -> f.field as old,
       case when c.kind = 'hold' then c.old when not g.given then c.new when c.kind = 'resolve' then c.old else c.base end -> f.field as new,
