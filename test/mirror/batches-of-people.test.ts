@@ -86,6 +86,8 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
     await run(
       `insert into sync.changes (team_id, user_id, run_id, kind, new) select 41, id, 1, 'hold', '{"email": "x"}' from generate_series(1, 2) id`,
     );
+    // An edit that was replaced after the run had held it is recorded as well.
+    await run(`update mirror.users set email = 'later@example.com' where id = 2`);
     await name();
     const ledger = `select c.user_id, c.edits = jsonb_build_object('email', e.edit_id) as is_first, c.batch from sync.changes c
       join sync.edits e on e.user_id = c.user_id and e.new_value = to_jsonb('new' || c.user_id || '@example.com') where c.kind = 'hold' order by 1`;

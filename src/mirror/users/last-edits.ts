@@ -28,9 +28,8 @@ export async function readLastEdits(
 const named = (held: RawBuilder<unknown>) => sql`
   edited as materialized (
     select s.*, e.edited_by, e.actor, e.edited_at from (${held}) s
-    join lateral (
-      select * from sync.edits l where l.team_id = s.team_id and l.user_id = s.user_id and l.field = s.field and l.ended_at is null offset 0
-    ) e on e.edit_id = s.edit_id
+    join lateral (select * from sync.edits l where l.edit_id = s.edit_id offset 0) e
+      on e.team_id = s.team_id and e.user_id = s.user_id and e.field = s.field
   ),
   named as materialized (
     select run_id, edited_by, actor, substr(encode(sha256(convert_to(jsonb_agg(jsonb_build_array(user_id, field, edit_id,
