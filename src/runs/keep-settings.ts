@@ -25,7 +25,10 @@ export async function keepSettings(
   const isFollowed = command === 'reconcile' || command === 'daemon';
   const fourEyes = config.push.fourEyes || (!isFollowed && known.fourEyes);
   const country = isFollowed ? (config.phones.country?.toString() ?? null) : known.phoneCountry;
+  // Writes only what differs: another process may have turned four eyes on since `known` was read.
   if (known.fourEyes === fourEyes && known.phoneCountry === country) return;
-  const settings = { four_eyes: fourEyes, phone_country: country };
-  await db.transaction((tx) => writeSettings(tx, config.team, settings));
+  await db.transaction(async (tx) => {
+    if (known.fourEyes !== fourEyes) await writeSettings(tx, config.team, { four_eyes: fourEyes });
+    if (known.phoneCountry !== country) await writeSettings(tx, config.team, { phone_country: country });
+  });
 }
