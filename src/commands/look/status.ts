@@ -9,6 +9,7 @@ import { listedResources } from '../../model/listed-resources.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { printField, printJson, printLine } from '../output.ts';
 import { editStates, holdReasons, needDecision } from '../../model/edit-state.ts';
+import { plural } from '../../model/in-words.ts';
 import { withMirrorOf } from '../setup.ts';
 import { showTime } from '../../model/zone-time.ts';
 
@@ -130,9 +131,9 @@ function printRuns(context: Context, { lastAttempt, lastSuccess, incomplete, run
       : `${when(lastAttempt.started_at)} (run ${lastAttempt.run_id}, ${lastAttempt.outcome})`,
   );
   for (const reason of lastAttempt?.reasons ?? []) line('', reason);
-  for (const { group, outcome, last_success: at, reasons } of incomplete.filter(
-    (one) => one.group !== 'users',
-  ))
+  // A run of several groups has the same outcome and reasons for each of them.
+  const others = incomplete.filter(({ run_id: run }) => run !== (lastAttempt?.run_id ?? null));
+  for (const { group, outcome, last_success: at, reasons } of others)
     for (const [index, text] of [`${outcome}, last success: ${when(at)}`, ...reasons].entries())
       line(index === 0 ? `run of ${group}` : '', text);
   line(
@@ -165,4 +166,5 @@ function printStatus(context: Context, status: TeamStatus, as: string): void {
       line(index === 0 ? 'held in a batch' : '', text);
   for (const absence of status.withheld) line('missing', withheldLine(absence, as));
   line('names', namesInWords[status.names]);
+  if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);
 }

@@ -25,6 +25,8 @@ export interface TeamStatus {
     readonly group: string;
     readonly outcome: string;
     readonly last_success: Date | null;
+    /** The last run of the group that has ended. */
+    readonly run_id: bigint | null;
     readonly reasons: readonly string[];
   }[];
   /** The current run, if any. */
@@ -66,10 +68,11 @@ async function readListed(db: Queryable, teamId: Id) {
 
 async function readIncomplete(db: Queryable, team: string): Promise<TeamStatus['incomplete']> {
   const { rows } = await sql<TeamStatus['incomplete'][number]>`
-    select d.run_group as group, d.outcome, d.complete_at as last_success, coalesce(r.reasons, '{}') as reasons
+    select d.run_group as group, d.outcome, d.complete_at as last_success, r.run_id, coalesce(r.reasons, '{}') as reasons
     from sync.due d
     left join lateral (
-      select reasons from sync.runs where team = d.team and d.run_group = any (groups) order by run_id desc limit 1
+      select run_id, reasons from sync.runs where team = d.team and d.run_group = any (groups) and outcome <> 'running'
+      order by run_id desc limit 1
     ) r on true
     where d.team = ${team} and d.run_group <> 'edits' and d.outcome <> 'complete' order by d.run_group`.execute(
     db,
