@@ -237,13 +237,16 @@ it('musterd refuses --as from an approver, and records the login as the person w
 it('musterd plan and why read only the mirror for a reader, without an address or a key of the service', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   onTestFinished(() => team.close());
-  const [held = 0, waiting = 0, rejected = 0] = team.ids;
+  const [held = 0, waiting = 0, rejected = 0, gone = 0] = team.ids;
   await team.bob.edit(rejected, `email = 'no@example.com'`);
   await team.run();
   await team.carol.reject(await team.batchOf(rejected));
   await team.bob.edit(held, `email = 'ada@example.com'`);
   await team.run();
-  await team.bob.edit(waiting, `phone = '15550123'`);
+  for (const id of [waiting, gone]) await team.bob.edit(id, `phone = '15550123'`);
+  await team.sql(
+    `begin; set local musterd.writing = 'on'; update mirror.users set gone_at = now() where id = ${gone}; commit`,
+  );
   const reader = await team.person('rea', 'musterd_reader');
   const env = { DATABASE_URL: loginAt(team.url, reader.role), MUSTERD__log__level: 'silent' };
   team.emulator.clearRequests();

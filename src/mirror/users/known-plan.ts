@@ -13,7 +13,7 @@ export async function readKnownChanges(db: Queryable, teamId: Id): Promise<reado
       coalesce(p.mirror_value, h.mirror_value) as mirror, case when h.field is null then p.base_value else h.service_value end as service,
       coalesce(h.state, p.state) as state, case when h.state <> 'rejected' then h.reason end as reason, coalesce(h.detail, p.detail) as detail, h.batch,
       coalesce(p.edited_by, h.edited_by) as edited_by, coalesce(p.edited_at, h.edited_at) as edited_at
-    from (select * from report.pending where team_id = ${teamId}) p
+    from (select * from report.pending where team_id = ${teamId} and detail is distinct from 'the user has left the team') p
     full join (select * from report.held where team_id = ${teamId}) h using (user_id, field)
     order by 1, 3`.execute(db);
   return rows;
