@@ -239,7 +239,7 @@ from (
   from sync.held_fields h
   cross join lateral (select not h.alone and h.reason in ('limit', 'review') and h.decision is null and h.shown_value is distinct from h.service_value) m (moved)
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-  left join lateral (select * from sync.edits l where l.team_id = h.team_id and l.user_id = h.user_id and l.field = h.field and l.ended_at is null offset 0) e on true
+  left join lateral (select l.edit_id, l.edited_at, l.edited_by, l.actor, l.xid from sync.edits l where l.team_id = h.team_id and l.user_id = h.user_id and l.field = h.field and l.ended_at is null offset 0) e on true
   left join lateral (
     select r.closed_at, r.decided_by, r.decided_why from sync.changes r
     where (h.decision = 'rejected' or h.shown_value is distinct from h.service_value)
@@ -251,7 +251,7 @@ from (
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.held is 'The fields that wait for a person, with the values of mirror and service, now and when the hold began: a row per field of a user (team_id, user_id, field).'
-  ' Approved fields, fields that were edited again, and fields of users who have left wait for no person, and are not listed.';
+  ' Approved fields, fields that were edited again, and undecided fields of users who have left wait for no person, and are not listed.';
 comment on column report.held.field is 'The field: name is the pair of first and last name.';
 comment on column report.held.reason is 'Why it is held, or was before a person rejected it. limit: more than the settings let pass. review: a person is to see it first. conflict: both sides have changed it. refused: the service refused the value. ineffective: the service took it, and shows its own. unsupported: the service has no way to take it. returned: the user had left, and came back. asked: a person asked for it.';
 comment on column report.held.base_value is 'The value last agreed on.';

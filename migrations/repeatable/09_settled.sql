@@ -5,13 +5,13 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select e.user_id, e.field, f.state, case when f.state <> 'waiting' then f.detail
       when u.gone_at is not null then 'the user has left the team'
       when not u.resolved then 'no lookup of the service answers for the user'
-      when sync.why_silent() is not null then 'nothing is sent from here: ' || sync.why_silent()
+      when (select sync.why_silent()) is not null then 'nothing is sent from here: ' || (select sync.why_silent())
       when l.expires_at > clock_timestamp() then 'a run is under way'
       when r.learned_at > clock_timestamp() + interval '1 s'
         then 'the rate limit of the service lets the next request leave in ' || ceil(extract(epoch from r.learned_at - clock_timestamp())) || ' s'
-      when not exists (
-        select from pg_stat_activity a join mirror.daemons() d on d.team = t.team and d.ended_at is null
-        where a.datname = current_database() and a.application_name like 'musterd listen%')
+      when t.team <> all (array(
+        select d.team from pg_stat_activity a join mirror.daemons() d on d.ended_at is null
+        where a.datname = current_database() and a.application_name like 'musterd listen%'))
         then 'no daemon serves this team: the next run handles it'
       else 'the daemon handles it with one of its next runs' end,
     f.request_id, f.reason
@@ -58,7 +58,7 @@ begin
   -- Each query of this loop has its own snapshot, so that it sees new commits. The loop locks nothing.
   while clock_timestamp() < ends_at
     and (pg_xact_status(wanted) = 'in progress'
-      or exists (select from sync.edit_states(wanted) s where s.state in ('waiting', 'sending', 'unknown'))) loop
+      or exists (select from sync.edit_states(wanted) s where s.state in ('waiting', 'sending', 'unknown') and s.detail is distinct from 'the user has left the team')) loop
     perform pg_sleep(least(0.1, extract(epoch from ends_at - clock_timestamp())));
   end loop;
   if pg_xact_status(wanted) in ('in progress', 'aborted') then

@@ -178,6 +178,12 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
 
   const bound = `delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${other}', 7), ('${every}', 7), ('${some}', 7)`;
 
+  it('a role with report.held and report.changes cannot read the values of edits in sync.edits', async () => {
+    const may = (column: string) => `has_column_privilege('${some}', 'sync.edits', '${column}', 'select')`;
+    const asked = ['edit_id', 'old_value', 'new_value', 'authors'].map(may).join();
+    expect((await runSqlText(db, `select concat_ws(' ', ${asked})`)).rows).toEqual([['t f f f']]);
+  });
+
   it('the roles for people can read each view, unless an administrator has revoked the right to the view', async () => {
     expect(views.length).toBeGreaterThan(7);
     for (const role of rolesForPeople)

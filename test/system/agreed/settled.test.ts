@@ -63,7 +63,7 @@ describe('sync.settled', () => {
     await reconcile();
     await team.sql(`begin; set local musterd.writing = 'on';
       update mirror.users set gone_at = now() where id = ${id}; commit`);
-    expect(await settled(team.bob)).toEqual([
+    expect(await settled(team.bob, `timeout => '1 h'`)).toEqual([
       [BigInt(id), 'phone', 'waiting', 'the user has left the team', null, null],
     ]);
     expect(await team.sql('select from report.held')).toEqual([]);
