@@ -104,14 +104,8 @@ describe.each(servers())('authors of edits on $name', (server) => {
     });
 
     it('returns null for a name without visible letters', async () => {
-      expect(await persons([null, '', ' \t', '\u200b', '\u00a0\u2060', ' \ufeff '])).toEqual([
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-      ]);
+      const names = await persons([null, '', ' \t', '\u200b', '\u00a0\u2060', ' \ufeff ']);
+      expect(names).toEqual(Array(6).fill(null));
     });
 
     it('returns the same form for upper and lower case, and returns a given form unchanged', async () => {
