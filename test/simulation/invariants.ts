@@ -489,7 +489,8 @@ export function createInvariants(
         unsupported: () => differs,
         returned: () => hasReturned === 't' && (differs || isAbsent),
         limit: () => differs && !isOver(detail ?? '', column, mirror) && hasCompanion(detail ?? ''),
-        review: () => differs,
+        // If the service leaves an empty value out, musterd cannot see that both sides are empty.
+        review: () => differs || isAbsent,
         asked: () => isAsked === 't',
       };
       // What is decided has the reason of then.
