@@ -340,7 +340,7 @@ begin
   return query
   with judged as materialized (
     select s.user_id, s.field, s.edit_id as named, s.base, s.mirror, s.service, s.passes, x.edit_id, l.old_split, s.edited, x.is_sent,
-      x.is_there, h.reason, h.detail, h.decision, h.batch, h.alone, case
+      x.is_there, h.reason, h.detail, h.decision, h.batch, h.alone, h.place as hold_place, u.place as user_place, case
         when not coalesce(s.passes, true) then done_word
         when u.id is null or u.gone_at is not null then 'gone'
         when h.until > clock_timestamp() then 'asked'
@@ -361,10 +361,10 @@ begin
       end as outcome
     from jsonb_to_recordset(decide_edits.seen) as s (user_id bigint, field text, edit_id bigint, base jsonb, mirror jsonb, service jsonb,
       sends boolean, passes boolean, edited boolean)
-    left join lateral (select * from mirror.users o where o.team_id = decide_edits.team and o.id = s.user_id offset 0) u on true
+    left join lateral (select *, o.ctid as place from mirror.users o where o.team_id = decide_edits.team and o.id = s.user_id offset 0) u on true
     left join lateral (select * from sync.user_base o where o.team_id = decide_edits.team and o.id = s.user_id offset 0) b on true
     left join lateral (
-      select * from sync.held_fields o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field offset 0
+      select *, o.ctid as place from sync.held_fields o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field offset 0
     ) h on true
     left join lateral (
       select * from sync.edits o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field and o.ended_at is null offset 0
@@ -394,29 +394,24 @@ begin
   given as materialized (
     select d.* from done d where decide_edits.revert and not d.is_sent
   ),
+  -- Rows are found by key or place: without statistics, Postgres would join by comparing each row with each.
   withdrawn as (
     update mirror.users u set
       {columns COLUMN = case when FIELD = any (r.fields) then b.COLUMN else u.COLUMN end},
       name_split = case when 'name' = any (r.fields) then coalesce(r.split, 'guessed') else u.name_split end,
       edited_at = clock_timestamp(), edited_by = session_user
     from (
-      select g.user_id, array_agg(g.field) as fields, max(g.old_split) filter (where g.field = 'name') as split from given g group by g.user_id
+      select g.user_id, g.user_place, array_agg(g.field) as fields, max(g.old_split) filter (where g.field = 'name') as split from given g group by g.user_id, g.user_place
     ) r
-    cross join lateral (select o.ctid as place from mirror.users o where o.team_id = decide_edits.team and o.id = r.user_id offset 0) k
     cross join lateral (select * from sync.user_base o where o.team_id = decide_edits.team and o.id = r.user_id offset 0) b
-    where u.ctid = k.place
+    where u.ctid = r.user_place
   ),
   ended as (
     update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
-    where e.ended_at is null and e.ctid = any (array(select k.place from given g cross join lateral (
-      select o.ctid as place, o.edit_id from sync.edits o
-      where o.team_id = decide_edits.team and o.user_id = g.user_id and o.field = g.field and o.ended_at is null offset 0
-    ) k where k.edit_id = g.edit))
+    where e.ended_at is null and e.edit_id = any (array(select g.edit from given g))
   ),
   freed as (
-    delete from sync.held_fields h where h.ctid = any (array(select k.place from given g cross join lateral (
-      select o.ctid as place from sync.held_fields o where o.team_id = decide_edits.team and o.user_id = g.user_id and o.field = g.field offset 0
-    ) k))
+    delete from sync.held_fields h where h.ctid = any (array(select g.hold_place from given g))
   ),
   written as (
     insert into sync.held_fields as h (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value,

@@ -239,7 +239,11 @@ from (
   from sync.held_fields h
   cross join lateral (select not h.alone and h.reason in ('limit', 'review') and h.decision is null and h.shown_value is distinct from h.service_value) m (moved)
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-  left join lateral (select l.edit_id, l.edited_at, l.edited_by, l.actor, l.xid from sync.edits l where l.team_id = h.team_id and l.user_id = h.user_id and l.field = h.field and l.ended_at is null offset 0) e on true
+  -- Only the columns that are read: a role with this view gets the right to each.
+  left join lateral (
+    select l.edit_id, l.edited_at, l.edited_by, l.actor, l.xid from sync.edits l
+    where l.team_id = h.team_id and l.user_id = h.user_id and l.field = h.field and l.ended_at is null offset 0
+  ) e on true
   left join lateral (
     select r.closed_at, r.decided_by, r.decided_why from sync.changes r
     where (h.decision = 'rejected' or h.shown_value is distinct from h.service_value)
@@ -383,7 +387,8 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
   left join lateral (
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
   ) f on true
-  -- If a person gave up an edit, old is the mirror's value. new is the value last agreed on or, if resolved, the service's. way: the decision that let a push pass.
+  -- If a person gave up an edit, old is the mirror's value. new is the value last agreed on or, if resolved, the service's.
+  -- way is the decision that let a push pass.
   cross join lateral (
     select case when g.given then 'discard' else c.kind end as kind, case when g.given then c.new when c.kind = 'hold' then c.base else c.old end -> f.field as old,
       case when c.kind = 'hold' then c.old when not g.given then c.new when c.kind = 'resolve' then c.old else c.base end -> f.field as new,
