@@ -51,7 +51,11 @@ export const noteRows: readonly Row[] = [
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
   rule(section, '3. which ScheduleRequest fields are required (undocumented)', {
-    client: ['service/messages/schedule-request.ts', 'findScheduleFlaw', 'checks all parts of the message'],
+    client: [
+      'service/messages/schedule-request.ts',
+      'findScheduleFlaw',
+      'requires inbox, time, text, target',
+    ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
       ['service/client.test.ts', 'createSchedule, replaceSchedule › reject a schedule with %s and send none'],
@@ -76,7 +80,7 @@ export const noteRows: readonly Row[] = [
     client: [
       'service/messages/schedule-request.ts',
       'findTimeFlaw',
-      'RFC 3339, full quarters, in 15 minutes',
+      'RFC 3339 on quarters, 15 minutes ahead',
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
     tests: [
